@@ -12,9 +12,8 @@ import type { IConfiguration, IForbiddenRuleType } from 'dependency-cruiser';
 interface FolderRow {
   readonly folder: string;
   /**
-   * Subfolders of the folder, in an order. A subfolder may import only subfolders that come earlier in the list.
-   * Subfolders in the same string, separated by spaces, must not import each other. `.` means the files directly in the
-   * folder.
+   * Order of the folder's subfolders. A subfolder may import only subfolders that come earlier in the list. Subfolders
+   * in the same string, separated by spaces, must not import each other. `.` means the files directly in the folder.
    */
   readonly order?: readonly string[];
   /** Patterns for the files outside the folder that every file in the folder may import. */
@@ -81,8 +80,8 @@ const entryPoints = ['src/main.ts', 'src/cli/ui/page/app.tsx', 'simulator/main.t
 
 // biome-ignore format: one row, one module
 const moduleRows: readonly ModuleRow[] = [
-  // Most code uses the clock, the network and the disk only through interfaces, so that tests can replace them. Only
-  // these files import the modules of Node for them.
+  // Modules of Node for the clock, the network, the disk and the machine. Only these files import them. Other code uses
+  // interfaces instead, which tests can replace.
   { modules: 'node:perf_hooks', users: ['src/base/clock.ts'],
     why: 'Time is a port: take a Clock (src/base/clock.ts).' },
   { modules: 'node:fs node:fs/promises',
@@ -120,7 +119,8 @@ const moduleRows: readonly ModuleRow[] = [
     why: 'Comparison, text form and colours of values, and promises of callbacks.' },
   { modules: 'node:zlib', users: ['src/destination/**', 'src/output/*'], why: 'Only data files are compressed.' },
 
-  // npm packages. Only a few folders import each package, so that the package can be replaced without changes elsewhere.
+  // npm packages. Each package may be imported only in a few folders, so that it can be replaced without changes
+  // elsewhere.
   { modules: '@aws-sdk/client-s3', users: ['src/destination/s3/*'], why: 'Only one folder depends on this store.' },
   { modules: '@azure/identity @azure/storage-blob', users: ['src/destination/azure/*'], why: 'Only one folder depends on this store.' },
   { modules: 'google-auth-library', users: ['src/destination/gcs/*'], why: 'Only one folder depends on this store.' },
@@ -247,8 +247,8 @@ const configuration: IConfiguration = {
     parser: 'swc',
     // swc cannot parse `using` declarations, so files in test/, which contain them, are not read.
     doNotFollow: { path: '^(?:node_modules|test)/' },
-    // If node_modules is a symbolic link, paths of packages must still begin with node_modules, because the rules match
-    // this prefix.
+    // Symbolic links are not resolved. If node_modules is a link, the paths of packages must still begin with
+    // node_modules, as the rules expect.
     preserveSymlinks: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
   },

@@ -20,7 +20,7 @@ export interface ClientBenchOptions {
   readonly only?: readonly string[];
 }
 
-/** Results of the client benchmark. The user can request only some of the measurements; the others have no results. */
+/** Results of the client benchmark. A measurement that the user did not request has no results. */
 export interface ClientReport extends Machine {
   readonly scanner?: readonly ScanFigures[];
   readonly transfer?: readonly TransferResult[];

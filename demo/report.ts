@@ -41,7 +41,8 @@ export function renderStop(
 ): readonly string[] {
   const { stages = [], targetVersion } = policy.status ?? {};
   const names = (stages[0]?.analysis?.quietest ?? []).map(({ name }) => name);
-  // The status lists the quietest collector first, which can differ between two runs of the demo.
+  // The status lists the quietest collector first. The names are sorted, because this order can differ between two runs
+  // of the demo.
   const quiet = names.toSorted().join(' and ');
   const touched = state.collectors.filter(({ tasksAccepted }) => tasksAccepted > 0).length;
   return [
@@ -235,8 +236,7 @@ function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): 
   if (!collectors || total === collectors.matched) return undefined;
   const present = leftOut.filter((state) => collectors[state] > 0);
   const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // If the numbers of these collectors do not explain the whole difference, the explanation is omitted, because it
-  // would be wrong.
+  // Omits the explanation if the collectors in these states do not account for the whole difference.
   if (total + sum !== collectors.matched) return undefined;
   const list = listText(present.map((state) => `${collectors[state]} ${state}`));
   return `${list} of ${collectors.matched} ${wordFor(sum, 'does', 'do')} not count`;

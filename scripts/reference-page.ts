@@ -49,8 +49,8 @@ function renderKind({ spec: { group, names, versions } }: CustomResourceDefiniti
 }
 
 /**
- * Fields that a printer column of a CRD can have. An unknown field shows that a description contains a comma, but is
- * not in quotes: YAML then reads the text after the comma as a field.
+ * Fields that a printer column of a CRD can have. If a description contains a comma but is not in quotes, YAML reads
+ * the text after the comma as an unknown field.
  */
 const columnKeys = new Set(['name', 'type', 'format', 'description', 'priority', 'jsonPath']);
 

@@ -26,7 +26,7 @@ export class GeneratedPage {
   readonly #end: Buffer;
 
   constructor({ messages, pageBytes, chunkBytes }: GeneratedPageSize) {
-    // The page repeats the same messages, because more messages in memory would increase the measured memory.
+    // Only a few messages are generated and then repeated, because more messages would increase the measured memory.
     const count = messages === 'long' ? 4 : 2_000;
     const texts = Array.from({ length: count }, (_, index) => `${JSON.stringify({ map: message(messages, index) })},`);
     const ring = Buffer.from(texts.join(''), 'latin1');

@@ -48,8 +48,8 @@ function textOf(bytes: Uint8Array): string {
 }
 
 /**
- * Reads a page with a streaming parser. Only this function imports the parser. Otherwise, the parser's memory would be
- * included in the results of the other readers.
+ * Reads a page with a streaming parser. The parser is imported here, so that its memory is not included in the results
+ * of the other readers.
  */
 async function readStream(page: GeneratedPage): Promise<number> {
   const { JSONParser } = await import('@streamparser/json');

@@ -42,8 +42,8 @@ const partitionRuns: readonly FileRun[] = [
 const minPartitionedRatio = 0.95;
 
 /**
- * Messages to export. Their numbers must not be round: if a search finds exactly 100,000 messages, for example, the
- * export suspects that a hidden limit of the service cut off the results, and searches again (E4).
+ * Messages to export. Their numbers are not round, because a round number of results can indicate a hidden limit of the
+ * service. If a search finds exactly 100,000 messages, for example, the export searches again (E4).
  */
 const compared: MessageCorpus = { messages: 1_000_017, kind: 'packedAsLogs' };
 const lessCompared: MessageCorpus = { messages: 300_017, kind: 'packedAsLogs' };

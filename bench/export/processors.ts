@@ -50,9 +50,8 @@ export function processorsSection(pairs: readonly ProcessorsPair[]): FigureSecti
 }
 
 /**
- * Returns how many times as fast the export is on two processors as on one. On two processors, the export shares both
- * of them with the simulated service, and is slower by about half of the service's CPU time. This half is subtracted
- * from the duration of the export.
+ * Returns the speedup of the export from one processor to two. The simulated service shares the two processors, which
+ * delays the export by about half of the service's CPU time. This half is subtracted from the duration of the export.
  */
 function timesOf({ single, all }: ProcessorsPair): number {
   return single.seconds / (all.seconds - all.simulatorSeconds / 2);

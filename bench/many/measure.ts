@@ -103,7 +103,7 @@ async function firstStatuses({ operator }: MeasuredSetup, name: PopulationName, 
     const { statusWritesMs, requests } = await process.figures();
     const sorted = statusWritesMs.toSorted((left, right) => left - right);
     // Waits for the operator's last status writes. Otherwise, the operator would make these writes after its next
-    // start, and they would be measured then.
+    // start, and the next measurement would include them.
     await process.untilQuiet();
     return { ...reached, requests, writeP50Ms: percentile(sorted, 0.5), writeP99Ms: percentile(sorted, 0.99) };
   } finally {

@@ -29,8 +29,8 @@ export async function stayConverged(): Promise<ConvergedFigures> {
   world.addPolicy('fleet', { target: { version: '19.300-1' }, resyncInterval: `${resyncMinutes}m` });
   const replica = world.start({ leaderElection: true, watchSeconds: 20 });
   await world.until(() => world.ready('fleet')?.status === 'True', minuteMs * 10);
-  // The rollout has ended. The requests are counted from two minutes later, so that the last writes about the rollout
-  // are not counted.
+  // The rollout has ended. Counting starts two minutes later, so that the last writes about the rollout are not
+  // counted.
   await world.clock.advance(2 * minuteMs);
   world.journal.length = 0;
   world.api.requests.length = 0;

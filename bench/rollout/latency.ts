@@ -32,10 +32,7 @@ const collectorsEach = 10;
 const pauseMs = 100;
 const pollMs = 2;
 const deadlineMs = 60_000;
-/**
- * Number of apply requests at the start that are not measured, because Node is still compiling code during these
- * requests.
- */
+/** Number of warm-up apply requests, which are not measured because Node is still compiling code during them. */
 const warmUps = 5;
 
 export async function measureLatency(applies: number): Promise<LatencyFigures> {

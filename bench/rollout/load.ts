@@ -35,7 +35,7 @@ export interface HeldFleet {
   readonly readSeconds: number;
   readonly readCpuSeconds: number;
   readonly readMiB: number;
-  /** CPU time of another sweep, in seconds. The sweep reads the collector list again and finds no changes. */
+  /** CPU time in seconds of a second sweep, which reads the collector list again and finds no changes. */
   readonly sweepCpuSeconds: number;
   /** Time in seconds for which the rollout was measured. */
   readonly rollingSeconds: number;

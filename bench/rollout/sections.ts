@@ -17,7 +17,7 @@ const latencyLimitMs = 100;
  */
 const linearTolerance = 1.25;
 
-/** Results of the rollout benchmark. The user can request only some of the measurements; the others have no results. */
+/** Results of the rollout benchmark. A measurement that the user did not request has no results. */
 export interface RolloutReport extends Machine {
   readonly requests?: readonly RolloutFigures[];
   readonly converged?: ConvergedFigures;

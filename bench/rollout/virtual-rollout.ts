@@ -27,7 +27,7 @@ export interface RolloutFigures extends RolloutCase {
   readonly readySeconds: number;
   /**
    * Target for the time until the last upgrade ends, in seconds. The request limit and the number of parallel upgrades
-   * allow a certain minimum time. The target is 1.05 times this minimum, plus the duration of one upgrade.
+   * determine a minimum time. The target is 1.05 times this minimum, plus the duration of one upgrade.
    */
   readonly allowedSeconds: number;
   readonly maxPerSecond: number;

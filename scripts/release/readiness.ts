@@ -22,7 +22,7 @@ export interface Checkout {
   readonly dockerfile: string;
 }
 
-/** Returns what is wrong with the arguments of `make release`. Returns undefined if the arguments are valid. */
+/** Returns an error message if the arguments of `make release` are invalid, otherwise undefined. */
 export function argumentProblem(version: string, url: string): string | undefined {
   if (!isVersion(version)) return 'VERSION must have the form 1.2.3, or 1.2.3-rc.1 for a pre-release';
   if (!URL.canParse(url) || new URL(url).protocol !== 'https:')

@@ -8,7 +8,10 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { startStep } from './progress.ts';
 
-/** The first one has no user interface, which halves the CPU time of the tests. */
+/**
+ * Names of the browser's program, in order of preference. The first program has no user interface, which halves the CPU
+ * time of the tests.
+ */
 const names = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'chrome'];
 const debianPackage = 'chromium-headless-shell';
 

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 
 export const modulesDirectory = join(import.meta.dirname, '..');
 
-/** Returns the version, such as `v1.36.3`, in which `go.mod` requires a Go module. */
+/** Returns the version of a Go module that `go.mod` requires, such as `v1.36.3`. */
 export function requiredVersion(module: string, directory = modulesDirectory): string {
   const file = join(directory, 'go.mod');
   const name = module.replaceAll('.', '\\.');
