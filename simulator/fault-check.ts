@@ -48,7 +48,7 @@ function operationProblems({ kind, operations: asked = [] }: FaultScenario): Sce
 }
 
 /**
- * Reports faults that select requests by collector or query if requests for their operations have no collector or
+ * Reports a fault that selects requests by collector or query, but applies only to operations without a collector or
  * query.
  */
 function subjectProblems(fault: FaultScenario): ScenarioProblem[] {
@@ -92,7 +92,7 @@ function timeProblems({ from = '0s', until }: FaultScenario): ScenarioProblem[] 
 
 /**
  * Reports each `redirect` fault that points to the service's only base path, because it would redirect every request to
- * the URL that was requested.
+ * the same URL.
  */
 function redirectProblems({ kind, to }: FaultScenario, { basePaths = ['/api'] }: Scenario): ScenarioProblem[] {
   if (kind !== 'redirect' || basePaths.some((base) => base !== to)) return [];

@@ -1,6 +1,6 @@
 /**
  * A simulated collector. Some of its properties are defined by the scenario. Others, such as its version, change during
- * a run: these are its `Condition`.
+ * a run. They form its `Condition`.
  */
 import type { CollectorProperties } from '../scenario/scenario.ts';
 

@@ -79,7 +79,7 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns those of the given names that are not names of fields added by operators. */
+  /** Returns the given names, except those of fields that operators added. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }

@@ -22,7 +22,7 @@ export type SimulatedOperation = (typeof operations)[number];
 
 export interface Scenario {
   readonly seed?: number;
-  /** Number by which the durations of upgrades and searches are divided, so that they run faster than in real time. */
+  /** Factor by which upgrades and searches are faster than in real time. */
   readonly timeScale?: number;
   /** Base paths of the service. The simulator prints the first one at startup. */
   readonly basePaths?: readonly string[];
@@ -61,7 +61,7 @@ export interface UserScenario {
   readonly forbidden?: boolean | readonly SimulatedOperation[];
   /** Collector groups that the user can see. Default: all groups. */
   readonly groups?: readonly string[];
-  /** The user's organisation. All users for which the scenario sets no organisation belong to the same one. */
+  /** The user's organisation. All users without this setting belong to the same organisation. */
   readonly organisation?: string;
 }
 

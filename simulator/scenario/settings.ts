@@ -110,7 +110,7 @@ const upgradeDefaults: UpgradeSettings = {
   outcomes: [],
 };
 
-/** Credentials if the scenario defines no users. There is then only one user. */
+/** Credentials of the only user if the scenario defines no users. */
 export const defaultCredentials = { accessId: 'simulator', accessKey: 'simulator-key' } as const;
 
 export function settingsOf(scenario: Scenario): Settings {

@@ -34,8 +34,8 @@ export class SimulatedHistogram {
   }
 
   /**
-   * Time in ms. A search runs backwards in time, and completes the current bucket when it reaches this time. -Infinity
-   * if all buckets are complete.
+   * Time in ms that a search, which runs backwards in time, must reach to complete the current bucket. -Infinity if all
+   * buckets are complete.
    */
   get nextStopMs(): number {
     return this.#startMs + this.#bucketMs > this.#fromMs

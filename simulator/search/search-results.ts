@@ -55,8 +55,8 @@ export class SearchResults {
   }
 
   /**
-   * Continues the search, which runs backwards in time, to `reachedMs`, and the count of the histogram buckets to
-   * `histogramReachedMs`. Returns false if the computing time runs out before that.
+   * Continues the search backwards in time to `reachedMs`, and counts messages for the histogram back to
+   * `histogramReachedMs`. Returns false if the computing time runs out first.
    */
   advance(reachedMs: number, histogramReachedMs: number): boolean {
     const counting = this.#histogramSearch;
@@ -116,8 +116,8 @@ export class SearchResults {
   }
 
   /**
-   * Limit on the number of messages at which the search ended: the limit of the `service`, or the limit that a `limit`
-   * operator in the `query` sets. Undefined if the search has reached no limit.
+   * Source of the message limit that ended the search: the `service`, or a `limit` operator in the `query`. Undefined
+   * if the search has reached no limit.
    */
   get fullBy(): 'service' | 'query' | undefined {
     if (this.messages < this.#maxMessages) return undefined;
@@ -160,8 +160,8 @@ function filterOf({ filter, transform }: Query): MessageFilter {
 }
 
 /**
- * Reports whether the service has certainly received all messages of the range. In that case, the search need not check
- * receipt times.
+ * Reports whether even the most delayed messages of the range were received early enough for the search to find them.
+ * If so, the search need not check receipt times.
  */
 function areAllReceived({ data, range, receivedByMs }: ResultOptions): boolean {
   const { maxDelayMs = Number.POSITIVE_INFINITY } = data;

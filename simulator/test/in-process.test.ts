@@ -32,10 +32,7 @@ class Bench {
     this.service = new InProcessService(model, this.clock, network);
   }
 
-  /**
-   * Sends a request. The outcome is added to the returned object when the virtual clock reaches the time at which the
-   * client learns it.
-   */
+  /** Sends a request. Sets `outcome` in the returned object as soon as the client learns the outcome. */
   send(signal?: AbortSignal, request: Partial<InProcessRequest> = {}): { outcome: TimedOutcome | undefined } {
     const sent: { outcome: TimedOutcome | undefined } = { outcome: undefined };
     this.service

@@ -51,7 +51,9 @@ export class MatchTally {
     }
   }
 
-  /** Calls `each` once per message kind that has matches, with their number. Then resets all these numbers to 0. */
+  /**
+   * Calls `each` for each message kind that has matches, with the number of matches. Then resets these numbers to 0.
+   */
   take(each: (template: number, times: number) => void): void {
     for (const kind of this.#present) {
       each(kind, this.#times[kind] as number);

@@ -11,7 +11,7 @@ import type { TemplateMatches } from './matches.ts';
 import { type NewMatches, newMatches } from './new-matches.ts';
 import { type Period, PeriodMatches } from './period-matches.ts';
 
-/** How many times as long a search by receipt time takes as a search by message time. */
+/** Duration of a search by receipt time, as a multiple of the duration of a search by message time. */
 const receiptFactor = 4;
 /** Estimated time to look up the receipt time of a late message, in microseconds. */
 const unitsPerLate = 0.1;
