@@ -245,9 +245,9 @@ describe('a silent connection', () => {
     await page.clock.install();
     await page.reload();
     await page.getByText('Live', { exact: true }).waitFor();
-    // No connection that the page opens from now on gets a response.
+    // From now on, new connections of the page get no response.
     await page.route('**/api/changes', () => {});
-    // A message on the open connection that arrives at the same moment starts the 40 s again.
+    // A message that arrives on the open connection starts the 40 s again. The clock is therefore advanced repeatedly.
     const lost = page.getByText('The connection to logfleet ui is lost');
     const isLost = () => page.clock.fastForward(40_000).then(() => lost.isVisible());
     await expect.poll(isLost).toBe(true);

@@ -71,7 +71,7 @@ export async function openRealDeployment(): Promise<Deployment> {
     nowMs: () => systemClock.now(),
     pass: (durationMs) => sleep(systemClock, durationMs),
     async close() {
-      // The next test file opens a new connection, but its requests count towards the same rate.
+      // Waits for the pause after the last request, because the next test file's requests count towards the same rate.
       await turn;
       client.close();
     },

@@ -68,7 +68,10 @@ afterAll(async () => {
   await stopStores();
 });
 
-/** Builds logfleet, writes the npm package and the image layer, and returns their paths. `writeMore` can write more. */
+/**
+ * Builds logfleet, writes the npm package and the image layer, and returns their paths. `writeMore` can write
+ * additional files of the same build.
+ */
 async function writeArchives(name: string, writeMore?: (program: ProgramFolder) => void): Promise<readonly string[]> {
   const out = join(directory, name);
   mkdirSync(out);

@@ -56,7 +56,7 @@ function changed(place: ExportPlace, kind: 's3' | 'gcs', settings: object): Expo
   return { ...place, destination: { [kind]: { ...store, ...settings } } };
 }
 
-/** Returns the place with changed or additional values in its Secret. */
+/** Returns a copy of the place, in which these values are added to the Secret or replace its values. */
 function withSecret(place: ExportPlace, values: object): ExportPlace {
   const [secret, ...others] = place.manifests;
   const { stringData } = secret as { readonly stringData: object };

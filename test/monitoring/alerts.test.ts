@@ -143,7 +143,7 @@ const cases: Readonly<Record<string, AlertCase>> = {
   },
 };
 
-/** Alerts that do not use the metrics that only the leader reports. */
+/** Alerts that use none of the metrics reported only by the leader. */
 const ofOtherMetrics = [
   'LogfleetDown',
   'LogfleetNoLeader',

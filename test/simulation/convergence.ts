@@ -171,8 +171,9 @@ function isInconclusive({ status }: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Reports whether the rollout was stopped by an inconclusive stage, and its ledger was then restored from a backup that
- * lacks the stop. The operator restores such a stop from the status as a stop for failures, which only a retry ends.
+ * Reports whether an inconclusive stage stopped the rollout, and the ledger was then restored from a backup made before
+ * the stop. The operator then takes the stop from the status, but treats it as a stop for failures, which only a retry
+ * ends.
  */
 function wasInconclusive({ plan, statuses }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
@@ -261,8 +262,8 @@ function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | unde
   const names = [...started, ...waiting].map(({ name }) => name).join();
   if (stages.map(({ name }) => name).join() !== names) return [`has other stages than ${names}`];
   const isRestStarted = started.some(({ members }) => !members);
-  // A stage that takes all remaining collectors has no list. A stage that is added to the spec later counts the same
-  // collectors, because it would choose from them if it started now.
+  // Once the stage that takes all remaining collectors has started, only started stages are counted. A stage that is
+  // added to the spec later counts the same collectors, because it would choose from them.
   const counted = isRestStarted ? stages.slice(0, started.length) : stages;
   const updated = counted.reduce((sum, stage) => sum + stage.updated, 0);
   const unstaged = skippedReasons.find(({ reason }) => reason === 'NoStage')?.count ?? 0;

@@ -138,8 +138,8 @@ function counts({ plan }: HistoryRecord, { policy }: RolloutPost, name: string, 
 const examinedMs = 10_000;
 
 /**
- * Returns the time in ms by which the process must have noticed that the attempt has timed out (U5). Returns undefined
- * if there is no such time.
+ * Returns the time in ms at which the process requested the collector list that shows the timeout of the attempt (U5).
+ * Returns undefined if the process may not have noticed the timeout yet.
  */
 function timedOutAtMs(record: HistoryRecord, post: RolloutPost, one: RolloutPost): number | undefined {
   const { plan, disturbances, sightings } = record;

@@ -35,7 +35,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   return ranTargetForLong(record, post) ? 'U7: the collector has run this version for a long time' : undefined;
 }
 
-/** Reports whether another policy with a different target must have owned the collector. */
+/** Reports whether it is certain that another policy with a different target owned the collector. */
 function goesFirst(
   { plan, policyChanges }: HistoryRecord,
   post: PostRecord,

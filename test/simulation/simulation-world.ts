@@ -43,7 +43,7 @@ const upgradesPath = '/v1/collectors/upgrades';
  * no longer be waiting for them.
  */
 const heardWithinMs = 2_000;
-/** One in this many decisions is checked for side effects. Checking all decisions would take too long. */
+/** Number of decisions per check for side effects. Checking all decisions would take too long. */
 const checkedShare = 10;
 
 interface StoredLedger {

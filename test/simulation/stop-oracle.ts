@@ -39,7 +39,7 @@ function isKnownAsAborted({ known }: PostRecord, { policy, rolloutId }: Intent):
   return isOfRollout(set?.[annotations.abort]) && !isOfRollout(set?.[annotations.retry]);
 }
 
-/** Reports whether the process must already have noticed that the kill switch is set. */
+/** Reports whether the kill switch has been set long enough for the process to notice it. */
 function isPausedForLong({ plan, settingsChanges, disturbances }: HistoryRecord, { atMs }: PostRecord): boolean {
   if (plan.apiFaults.watches > 0 || plan.apiFaults.requests > 0) return false;
   const last = settingsChanges.findLast((change) => change.atMs < atMs);

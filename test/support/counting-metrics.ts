@@ -1,6 +1,6 @@
 /**
- * Metrics in memory. By name and labels, tests read the sum of a counter or the last value of a gauge. By name, they
- * read the definition of a metric.
+ * Metrics in memory. The sum of a counter and the last value of a gauge are indexed by name and labels. The definition
+ * of a metric is indexed by name.
  */
 import type { Labels, Metrics, Sample } from '../../src/base/metrics.ts';
 

@@ -39,7 +39,7 @@ export interface RequestTarget {
   readonly subresource: string | undefined;
 }
 
-/** Uid and resource version that the object must have. Otherwise, the server refuses to delete it. */
+/** Preconditions of a deletion: the uid and the resource version that the object must have. */
 interface Preconditions {
   readonly uid?: string;
   readonly resourceVersion?: string;
@@ -102,7 +102,7 @@ export class MemoryApiStore {
     if (request.method === 'POST' && name === undefined) return this.#create(target, objectOf(request.body), nowMs);
     if (name === undefined) return refuse(405, 'MethodNotAllowed', 'the server does not allow this method here');
     const current = this.find(target.collection, target.namespace ?? '', name);
-    // Only server-side apply uses the `force` parameter. A server-side apply creates the object if it does not exist.
+    // Requests with the parameter `force` are server-side applies, which create the object if it does not exist.
     const isApply = request.method === 'PATCH' && request.query?.['force'] === 'true';
     if (!current && isApply) return this.#create({ ...target, name: undefined }, objectOf(request.body), nowMs);
     if (!current) return refuse(404, 'NotFound', `${target.collection} "${name}" not found`);

@@ -6,7 +6,7 @@ import { type Departure, depart, type SendRight, type Term } from '../../src/ser
 
 const everlasting: Term = { number: 1, sinceMs: Number.NEGATIVE_INFINITY, tookOverByForce: false };
 
-/** Permission to send requests that is never withdrawn. No request from a previous leader is still running. */
+/** Permission to send requests that is never withdrawn. No requests of a previous leader are in flight. */
 export const everlastingRight: SendRight = { current: () => everlasting };
 
 /** Returns a permission to send one request, without a request budget. */

@@ -86,8 +86,8 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // `run` ends when no timer is set. It is repeated, because the promise might still be waiting for real work, such
-    // as reading a file.
+    // Repeats `run`, which ends when no timer is set, because the promise might still be waiting for real work, such as
+    // reading a file.
     while (!(await this.run(() => isSettled)));
     return settled;
   }

@@ -1,4 +1,4 @@
-/** Checks that tests apply to the requests that the simulator received. */
+/** Assertions about the requests that the simulator received during a test. */
 import { expect } from 'vitest';
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { TaskState } from '../../../simulator/snapshot.ts';

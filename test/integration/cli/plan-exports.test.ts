@@ -237,7 +237,7 @@ describe('the plan of an export', () => {
     expect(await plan(text, { flags: { exitCode } })).toMatchObject({ status });
   });
 
-  /** Plans `text` for a place that contains the export of `searchExport(spec)` with a status. */
+  /** Plans the manifest `text` as if the export of `searchExport(spec)` already existed with this status. */
   async function planOver(status: SearchExport['status'], text: string, { spec = '', flags = {} } = {}) {
     const [resource] = decodeManifest('errors.yaml', searchExport(spec), () => undefined).resources;
     const { metadata } = sampleExport();
@@ -279,7 +279,7 @@ describe('the plan of an export', () => {
     expect(failed.stdout).toContain('so no search starts: The deadline has passed.');
     const raised = await planOver(existing, searchExport('  activeDeadlineSeconds: 86400'), { spec });
     expect(raised.stdout).not.toContain('But:');
-    // The annotation requests a retry. It needs a new deadline, but may then start searches.
+    // The annotation requests a retry. The retry may start searches, but it needs a longer deadline.
     const requested = searchExport(spec).replace(
       '{name: errors,',
       '{name: errors, annotations: {logfleet.dev/requestedAt: now},',

@@ -20,7 +20,7 @@ export const stalledPod = (reason: string, end = 'stalled') => {
 };
 
 /**
- * Starts an export whose pods report `end` (by default, that they stall) with this reason until `correct` is called.
+ * Starts an export. Until `correct` is called, its pods end with this reason and the result `end` (default: `stalled`).
  * Waits until the status shows the reason.
  */
 export async function stalledWorld(reason: string, options: ExportWorldOptions = {}, end = 'stalled') {

@@ -59,7 +59,7 @@ function fleet({ groups, spec = {} }: RestoredFleetSetting = {}) {
 type RestoredFleet = ReturnType<typeof fleet>;
 
 /**
- * Restores the backup. If `how` is `beneath`, the operator is running during the restore. If it is `between`, the
+ * Restores the backup. If `how` is `beneath`, the operator is running during the restore. If `how` is `between`, the
  * operator is killed before the restore and started after it.
  */
 function restore({ world }: RestoredFleet, how: 'beneath' | 'between', what: () => void): void {

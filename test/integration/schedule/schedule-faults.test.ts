@@ -26,7 +26,7 @@ function isOfRuns({ collection }: RequestInfo): boolean {
   return collection.endsWith('searchexports');
 }
 
-/** Adds schedules whose store does not respond to them until the returned function is called. */
+/** Adds schedules whose requests to the store get no response until the returned function is called. */
 function addHungSchedules(world: ScheduleWorld, count: number): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
   world.strike = (_, name) => (name.startsWith('hung-') ? { until: promise } : undefined);

@@ -21,8 +21,8 @@ export function budgetViolations({ plan, journal, counters, disturbances, startM
     if (perSecond > maxPerSecond) {
       found.push(`B1: ${perSecond} arrivals of ${user} within the second before ${endMs - startMs}`);
     }
-    // Requests that stalled before a kill may still be running. Later processes do not know about them, so together
-    // they may exceed the limit (B6).
+    // Requests that stalled before a kill may still be running. Later processes do not count these requests, so the
+    // total may exceed the limit (B6).
     if (atOnce > maxAtOnce && !(isLate && isKilled)) found.push(`B1: ${atOnce} concurrent requests of ${user}`);
   }
   const isDisturbed = isKilled || Object.keys(faults).length > 0;

@@ -144,7 +144,7 @@ export class ExportHistoryWorld {
       strike: (call, object) => this.#strike(call, object),
     };
     const resource = this.#resource;
-    // Leader election is needed, because otherwise only the first operator process would ever send requests.
+    // Without leader election, only the first operator process would ever send requests.
     if (resource) return new OperatorProcess({ ...common, resource, observer, leaderElection: true });
     return new ExportProcess({
       ...{ ...common, observer, definition: this.definition },
@@ -293,7 +293,7 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // With the fault `exists`, an earlier attempt of the call has created the object, so the call always has an effect.
+    // The fault `exists` reports that an earlier attempt created the object, so the call always creates the object.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);

@@ -11,7 +11,7 @@ import type { ExportHistoryRecord } from './record.ts';
 const lookEveryMs = 5_000;
 const steadyLooks = 3;
 const maxAsked = 2;
-/** Time in ms after which the service has certainly cancelled all search jobs that are no longer polled. */
+/** Time in ms after which the service has cancelled all search jobs that are no longer polled. */
 const idleMs = 90_000;
 
 export interface ExportHistoryResult {

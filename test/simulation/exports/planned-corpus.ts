@@ -21,7 +21,7 @@ export interface PlannedMessage {
   readonly raw: string;
   /** Number of times that a search returns the message. */
   readonly copies: 1 | 2;
-  /** Difference in ms between the time by which result pages sort the message and the message time. */
+  /** Offset in ms from the message time to the time by which result pages sort the message. */
   readonly displacedMs: number;
 }
 

@@ -69,8 +69,8 @@ class ScheduleRun {
   /** Whether an export manifest was removed, so that the rows of its run can no longer be read. */
   #hasLostManifests = false;
   /**
-   * Times that the operator may store as the start of a schedule without `startTime`: the last tick before the schedule
-   * was created, of each cron schedule that it had until the start was stored (S2).
+   * Times that the operator may store as the start of a schedule without `startTime` (S2). For each cron schedule in
+   * use before the start was stored, this is the last tick before the schedule was created.
    */
   readonly #possibleStarts = new Set<number>();
   #before: SearchExportSchedule['status'];

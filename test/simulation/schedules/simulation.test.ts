@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { schedulePool } from '../history-pool.ts';
 
 /**
- * Seeds of the simulations, in which these things happen:
- * - 508: a write of a status is rejected with a conflict that nobody caused.
- * - 594, 772: an operator becomes the leader, and its cache is outdated until it lists the runs again.
- * - 833: both operators are killed before one of them has stored the start, and then the cron schedule is changed.
- * - 7_780_010: an operator becomes the leader, and its cache lacks the newest status of the schedule.
+ * Seeds of the simulations. Some of them lead to a certain event:
+ * - 508: a status write is rejected with a conflict, although nobody else has changed the resource.
+ * - 594, 772: an operator becomes the leader with a cache that is outdated until it lists the runs again.
+ * - 833: both operators are killed before either has stored the start, and then the cron schedule is changed.
+ * - 7_780_010: an operator becomes the leader with a cache that lacks the newest status of the schedule.
  */
 const seeds = [1, 2, 3, 508, 594, 772, 833, 7_780_010];
 

@@ -154,11 +154,12 @@ describe('a directory', () => {
       await clock.advance(2_000);
       return troubles.at(-1);
     };
-    // Waits for the first read, because a file that is being written could cause another error.
+    // Waits for the first read. Otherwise, the file could be read while it is being written, which could cause another
+    // error.
     await clock.advance(0);
     expect(await troubleWith('newest')).toMatch(/production\.yaml:6:\d+: spec\.target\.version: .*newest/);
     expect(await troubleWith('oldest')).toMatch(/production\.yaml:6:\d+: spec\.target\.version: .*oldest/);
-    // An error is reported after each read, because `logfleet get --watch` prints it only now and then.
+    // The error is reported after each read, although `logfleet get --watch` prints it only at increasing intervals.
     expect(troubles.filter((message) => message?.includes('oldest')).length).toBeGreaterThan(1);
     expect(await troubleWith('19.500-1')).toBeUndefined();
     stop.abort();

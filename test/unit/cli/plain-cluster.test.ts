@@ -105,7 +105,7 @@ describe('a pod', () => {
     const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
     const found = await readPlainCluster({ environment, home: '/nowhere', accountDirectory });
     expect(found).toMatchObject({ server: 'https://[fd00::1]:443', namespace: 'namespace 1', context: undefined });
-    // A context that the user names belongs to another cluster.
+    // If the user specifies a context, the pod's own cluster is not used.
     const named = { environment, home: '/nowhere', accountDirectory, context: 'here' };
     expect(await readPlainCluster(named)).toBeUndefined();
     expect((await found?.credentials())?.headers).toEqual({ authorization: 'Bearer token 1' });

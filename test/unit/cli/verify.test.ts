@@ -257,8 +257,8 @@ describe('logfleet verify', () => {
   });
 
   /**
-   * Returns what each remedy for these differences is for, such as the subject in `Remedy for SUBJECT: ...`. The remedy
-   * for data files names no subject, so it is ''.
+   * Returns the subject of each remedy for these differences, such as SUBJECT in `Remedy for SUBJECT: ...`. The subject
+   * is '' for data files, whose remedy begins with `Remedy:`.
    */
   function remedies(differences: readonly Difference[]): readonly string[] {
     const read = { incomplete: [], files: 1, rows: 1_000, bytes: 1, recomputed: [], notRecomputed: [] };

@@ -15,7 +15,7 @@ function world() {
       resources.set(name, { metadata: { namespace: 'logging', name, generation }, ...status });
       changes.changed({ namespace: 'logging', name }, nowMs);
     },
-    /** Changes the status without a report, as for a status that this process itself has written. */
+    /** Changes the status without reporting the change, as if this process had written the status itself. */
     write(name: string, generation: number) {
       const metadata = { namespace: 'logging', name, generation };
       resources.set(name, { metadata, status: { observedGeneration: generation } });

@@ -65,8 +65,8 @@ describe('a whole interval', () => {
     const record = await world.committed();
     expect(record).toMatchObject({ received: 600, written: 600, duplicates: 0 });
     expect(await world.complaints(record)).toEqual([]);
-    // The pages of the second read must end at different rows than the pages of the first read, so the second read
-    // begins with a shorter page.
+    // The second read begins with a shorter page, so that its pages end at different rows than the pages of the first
+    // read.
     expect(readings).toBe(3);
   });
 

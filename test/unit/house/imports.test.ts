@@ -112,7 +112,8 @@ describe('in a directory with forbidden imports', () => {
   });
 });
 
-// The check always finds imports at the start of a file. An `import()` can be anywhere in a file, even in a type.
+// Tests only `import()`, which can be anywhere in a file, even in a type. The check always finds imports at the start
+// of a file.
 test('the check finds each import() of src and of the simulator', async () => {
   const { modules } = JSON.parse((await checkImports(root, 'json')).stdout) as {
     readonly modules: readonly { readonly source: string; readonly dependencies: readonly Dependency[] }[];

@@ -1,6 +1,6 @@
 /**
- * Tests that the README names only existing make targets, folders and variables, and that its figures are those that
- * were measured.
+ * Tests that the README names only existing make targets, folders and variables, and that its figures are also in
+ * docs/performance.md.
  */
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';

@@ -145,7 +145,7 @@ describe.each(compressions)('with $kind $level', (compression) => {
     const aborted = part.abort();
     await new Promise((resolve) => setImmediate(resolve));
     expect(await Promise.race([drained, 'still waits'])).toBe('AbortError');
-    // The sink is aborted only after its write in progress.
+    // The sink is aborted only after its current write has ended.
     expect(sink.calls).toEqual([]);
     released.resolve();
     await aborted;

@@ -167,10 +167,7 @@ export function stageRecord(name: string, more: Partial<StageRecord> = {}): Stag
   return { name, startedAtMs: epochMs, soakMs: 0, tally: { finished: 0, failed: 0 }, ...more };
 }
 
-/**
- * Returns a policy spec. Its fields have the CRD's defaults. Only the limits differ: they are too high to have an
- * effect.
- */
+/** Returns a policy spec with the CRD's defaults, except for the limits, which are too high to have an effect. */
 export function spec(more: Partial<CollectorVersionPolicySpec> = {}): CollectorVersionPolicySpec {
   return {
     credentialsSecretRef: { name: 'log-service' },

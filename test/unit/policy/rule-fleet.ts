@@ -306,7 +306,7 @@ function stopUnder(rules: Rules): RolloutStop | undefined {
   return rules.hold('rollback') ? { kind: 'rollback', message: 'Too many failed', atMs: 1 } : undefined;
 }
 
-/** Returns the ledger record of the last stage (`rest`) in a list. The list is empty if this stage has not started. */
+/** Returns a list with the ledger record of the last stage (`rest`), or an empty list if this stage has not started. */
 function restUnder(rules: Rules): readonly StageRecord[] {
   const isAhead = rules.hold('stage gate', 'approval', 'soak') || !rules.have('maxInProgress of a stage');
   return isAhead ? [] : [stageRecord('rest', { maxInProgress: placesUnder(rules, 'maxInProgress of a stage') })];

@@ -6,8 +6,8 @@ import { minuteMs } from '../../../src/base/time-units.ts';
 import { typicalAfter } from '../../../src/policy/attempts/upgrade-duration.ts';
 
 /**
- * Returns the estimated duration of an upgrade in ms. Each pair describes an earlier upgrade by two times in ms since
- * its start: when the upgrade was first found to have ended, and when it was last found running.
+ * Returns the estimated duration of an upgrade in ms. Each pair has two times of an earlier upgrade, in ms since its
+ * start: when it was first found to have ended, and when it was last found running.
  */
 function learnt(...looks: readonly (readonly [number, number])[]): number | undefined {
   let typicalMs: number | undefined;

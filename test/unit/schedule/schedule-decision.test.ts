@@ -178,7 +178,7 @@ describe('decideSchedule', () => {
     expect(created(decide(5, { runs: [...runs, run(4, 'Active')] }))).toEqual([]);
     expect(created(decide(6, { runs: [...runs, run(4, 'Active')] }))).toEqual([]);
     expect(created(decide(6, { runs: [...runs, run(4, 'Complete')] }))).toEqual([5]);
-    // The slot is not used for an older run, for example while the newest run is being deleted.
+    // While the newest run is being deleted, its slot is not used for an older run.
     expect(created(decide(5, { runs: [...runs, run(4, 'Deleting')] }))).toEqual([]);
     for (const state of ['Active', 'Stalled'] as const) {
       expect(created(decide(5, { runs: [run(0, state), run(1, 'Active')] }))).toEqual([]);

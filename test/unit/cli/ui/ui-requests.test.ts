@@ -1,4 +1,6 @@
-/** Tests that `logfleet ui` only lists and watches logfleet's resources, and names the cluster's context. */
+/**
+ * Tests that `logfleet ui` sends only list and watch requests for logfleet's resources, and shows the current context.
+ */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { seededRandom } from '../../../../src/base/random.ts';

@@ -10,7 +10,7 @@ const share = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
 const wanted = { user: 'u', workers: 3, share };
 
 /**
- * Returns the shares of the Jobs in a store, a function that adds a Job to the store, and a function that returns how
+ * Creates a store of Jobs. Returns the shares of its Jobs, a function that adds a Job, and a function that returns how
  * often all Jobs have been read.
  */
 function sharesOfStore() {

@@ -531,7 +531,7 @@ describe('a manifest that is missing for a moment (D3)', () => {
     chmodSync(place.path('deep'), 0);
     await host.refresh();
     await wait(place, host);
-    // Root can read the folder despite its mode, and then simply reads the policy again.
+    // If the test runs as root, the folder is readable despite its mode, and the policy is simply read again.
     expect(names(host)).toEqual(['web']);
     chmodSync(place.path('deep'), 0o700);
   });

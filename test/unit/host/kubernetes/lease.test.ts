@@ -17,8 +17,8 @@ import { createWorld, type KubernetesWorld, surroundings } from './world.ts';
 const namespace = 'logfleet-system';
 const path = objectPath('leases', namespace, operatorLeaseName);
 /**
- * Maximum time in ms between two checks of the lease by a follower. A follower waits at most 2.2 s, and the request
- * itself takes a little longer.
+ * Maximum time in ms between two checks of the lease by a follower: a wait of at most 2.2 s, plus the time for the
+ * request.
  */
 const checkIntervalMs = 2_300;
 

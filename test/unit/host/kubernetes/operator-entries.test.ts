@@ -11,7 +11,7 @@ import { createPolicy, createWorld, type KubernetesWorld, policies, surroundings
 
 class InstalledOperator {
   readonly host: KubernetesHost;
-  /** Names of policies on which the operator has acted: it has written their first status. */
+  /** Names of policies whose first status the operator has tried to write. */
   readonly acted: string[] = [];
   /** If true, the operator waits for half a second before each status write. */
   isSlow = false;

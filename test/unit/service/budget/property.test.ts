@@ -81,7 +81,7 @@ type BudgetHistory = typeof history extends fc.Arbitrary<infer H> ? H : never;
 class BudgetWorld {
   readonly clock = new VirtualClock();
   readonly wire = new Wire(this.clock);
-  /** Longest time in ms between two keep-alives of a search job to which the server responded. */
+  /** Longest time in ms for which a search job got no successful status request. */
   longestSilenceMs = 0;
   readonly #history: BudgetHistory;
   readonly #random: ReturnType<typeof seededRandom>;
