@@ -20,7 +20,7 @@ export interface OneSearchFigures {
   readonly doneAfterSeconds: number;
   readonly requests: Readonly<Record<string, number>>;
   /**
-   * Time in seconds from the creation of the search job until the client receives a status that says that the job has
+   * Time in seconds from the creation of the search job until the client learns from a status that the job has
    * finished.
    */
   readonly seenAfterSeconds: number;

@@ -169,8 +169,8 @@ export class FileBench {
 }
 
 /**
- * Returns the time range of the same length that ends where the given range begins. This earlier range has no messages,
- * so an export of it takes only the CPU time that the process needs to start.
+ * Returns the time range before the given range, with the same length. It contains no messages, so its export takes
+ * only the CPU time that the process needs to start.
  */
 function before({ fromMs, toMs }: MessageRange): MessageRange {
   return { fromMs: fromMs - (toMs - fromMs), toMs: fromMs };

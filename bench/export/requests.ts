@@ -29,8 +29,8 @@ export interface ExportRequestFigures {
    */
   readonly min: number;
   /**
-   * Number of bytes that the service scans for the export, divided by the number that it would scan for a single search
-   * for all messages.
+   * Ratio of the bytes that the service scans for the export to the bytes that it would scan for a single search for
+   * all messages.
    */
   readonly scans: number;
   readonly virtualSeconds: number;
@@ -155,8 +155,8 @@ async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(world, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};
-  // A search by receipt time can omit or add messages near the start and end of its time range. In this case, the
-  // number of messages is not checked.
+  // The number of messages is not checked for searches by receipt time, because they can omit or add messages near the
+  // start and end of their time range.
   if (!byReceiptTime && rows !== messages) throw new Error(`only ${rows} of ${messages} messages were exported`);
   const requests: Record<string, number> = {};
   for (const { operation } of journal) requests[operation ?? 'other'] = (requests[operation ?? 'other'] ?? 0) + 1;

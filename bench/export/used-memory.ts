@@ -1,7 +1,7 @@
 /**
  * Makes file writes take the same time in every run of a benchmark. On a virtual machine, memory is slow on first use.
- * Therefore, this code first fills memory with a file in `/dev/shm`, and shrinks this file while the measured process
- * writes its own files.
+ * Therefore, this code first fills memory with a file in `/dev/shm`. It then shrinks this file while the measured
+ * process writes its own files, so that these files use memory that has been used before.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
