@@ -1,7 +1,7 @@
 /** Field values, and how queries read them as numbers. Integers of any length are exact. Other numbers are doubles. */
 
 /**
- * Value of a field. A string that consists of a safe integer, such as `"5"`, may also be stored as a number: `5` and
+ * Value of a field. A string that represents a safe integer, such as `"5"`, may also be stored as a number: `5` and
  * `"5"` are the same value.
  */
 export type ScalarValue = string | number;

@@ -13,7 +13,7 @@ export function takeQuoted(cursor: Cursor): string | undefined {
   return quoted.slice(1, -1);
 }
 
-/** Reads text in double quotes. If there is none, throws an error that names `expected`. */
+/** Reads text in double quotes. Throws an error that names `expected` if the next character is not a quote. */
 export function expectQuoted(cursor: Cursor, expected: string): string {
   const quoted = takeQuoted(cursor);
   if (quoted === undefined) throw cursor.expected(expected);

@@ -20,8 +20,8 @@ const maxSteps = 1_000;
  */
 const maxGroups = 50;
 /**
- * Limits the time of a search to about a second. The number of characters searched, multiplied by the number of steps
- * in the compiled expression, must not exceed this number.
+ * Maximum product of the number of characters searched and the number of steps in the compiled expression. It limits
+ * the time of a search to about a second.
  */
 const maxTries = 5_000_000;
 

@@ -61,7 +61,7 @@ export function storedReads(steps: readonly RowStep[]): ReadonlySet<string> {
 
 /**
  * Returns the operators that determine which messages are kept: the operators that drop messages, and the earlier
- * operators that add fields for them.
+ * operators whose added fields they read.
  */
 export function stepsThatDrop(steps: readonly RowStep[]): readonly RowStep[] {
   const needed: RowStep[] = [];

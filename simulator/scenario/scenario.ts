@@ -158,8 +158,8 @@ export interface UpgradeScenario {
   /** Age at which an unfinished upgrade task fails. The collector may still complete the upgrade later. */
   readonly timeout?: string;
   /**
-   * Time, after the service accepts an upgrade task, for which it still accepts another task for the same collector.
-   * Afterwards, it refuses other tasks with the error `collector.in.upgrading`.
+   * Time for which the service still accepts other upgrade tasks for a collector after it has accepted one. Afterwards,
+   * it refuses other tasks with the error `collector.in.upgrading`.
    */
   readonly lockDelay?: string;
   /**

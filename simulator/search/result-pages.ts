@@ -73,7 +73,7 @@ export function renderRecords({ fields, records }: RecordTable, request: RecordP
 
 const minScientific = 1e7;
 
-/** Renders a value in a record. If the request asks for this, makes a number wrong, or writes it with an exponent. */
+/** Renders a value in a record. If requested, replaces a number with a wrong one, or writes it with an exponent. */
 function figureOf(text: string, { isWrong, isScientific }: RecordPageRequest): string {
   const exact = Number(text);
   if (text === '' || !Number.isFinite(exact)) return text;

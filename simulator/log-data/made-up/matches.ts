@@ -7,7 +7,7 @@ import type { MatchTally } from './match-tally.ts';
 import { varyingFields } from './templates.ts';
 
 /**
- * Reports whether, in each field that `reads` names, all messages of a template have the same value. The names are in
+ * Reports whether all messages of a template have the same values in the fields that `reads` lists. The names are in
  * lower case.
  */
 export function dependsOnTemplateOnly(reads: ReadonlySet<string>): boolean {
@@ -33,7 +33,7 @@ export class TemplateMatches {
     this.#templates = new Uint8Array(rows.templates.count);
   }
 
-  /** Creates an instance for a search without a filter. All messages match such a search. */
+  /** Creates an instance for a search without a filter, which all messages match. */
   static all(rows: MadeUpRows): TemplateMatches {
     const all = new TemplateMatches(rows, { reads: new Set(), cost: 0, matches: () => true });
     all.prepare(new Effort());

@@ -109,8 +109,8 @@ export class PeriodMatches {
   #countInBlock(block: BlockPart, period: Period): number {
     let count = 0;
     if (block.oldestMs >= period.fromMs && block.newestMs + this.promptMs < period.toMs) {
-      // All messages of this block that are not late have a receipt time within the time range. So only late messages
-      // are checked.
+      // All messages of this block that are not late were received within the time range, so only late messages are
+      // checked.
       count = this.#matches.count(block.rank, block.rank + block.end - block.first);
       this.#eachLate(block, (rank) => {
         if (this.#timeOf(rank) >= period.toMs && this.#matches.has(rank)) count--;

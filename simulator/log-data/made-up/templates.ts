@@ -18,8 +18,8 @@ export const varyingFields: ReadonlySet<string> = new Set(['_messageid', '_messa
 const idDigits = 18;
 
 /**
- * JSON of a message template as bytes, `{"map":{…}},`. The members with numbers are offsets in these bytes. At these
- * offsets, each message has its own digits.
+ * JSON of a message template as bytes, `{"map":{…}},`. The numeric members are offsets in these bytes, at which each
+ * message has its own digits.
  */
 export interface Rendering {
   readonly bytes: Buffer;

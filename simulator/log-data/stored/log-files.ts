@@ -89,8 +89,8 @@ export class LogFiles {
 }
 
 /**
- * Yields the lines of a file without their line feeds. The line feed at the end of the last line is optional. A carriage
- * return before a line feed is kept, because JSON parsers ignore it.
+ * Yields the lines of a file without their line feeds. The line feed at the end of the last line is optional. A
+ * carriage return before a line feed is kept. It does no harm, because JSON parsers ignore it.
  */
 function* linesOf(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
   let begun: Uint8Array[] = [];

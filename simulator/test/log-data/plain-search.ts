@@ -79,8 +79,8 @@ export class PlainSearch {
   }
 
   /**
-   * Returns the matches that `search` must have found when it has reached `reachedMs`, but that this simple search has
-   * not found yet.
+   * Returns the matches that `search` should have found when it has reached `reachedMs`, but that this simple search
+   * has not found yet.
    */
   missed({ reachedMs }: MessageSearch): readonly PlainMessage[] {
     return this.#left.filter((message) => this.#timeOf(message) >= reachedMs && this.#filter.matches(message.row));
