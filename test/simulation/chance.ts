@@ -6,8 +6,7 @@ export class Chance {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-    // Similar seeds produce similar first numbers. The first numbers are therefore discarded. Without this, similar
-    // seeds would lead to similar simulations.
+    // Discards the first numbers. They are similar for similar seeds, and would therefore lead to similar simulations.
     for (let draw = 0; draw < 8; draw++) this.#random.next();
   }
 

@@ -398,8 +398,8 @@ export function rejectsWithoutReason({ scenario }: HistoryPlan): boolean {
 }
 
 /**
- * Reports whether the service rejected the latest upgrade requests for the collector so often, without a reason, that
- * the collector counts as refused (U11).
+ * Reports whether the collector counts as refused, because the service rejected its latest `maxRejections` upgrade
+ * requests without a reason (U11).
  */
 function wasRejectedTooOften(plan: HistoryPlan, posts: readonly PostRecord[], id: string, target: string): boolean {
   const answers = posts
@@ -409,7 +409,7 @@ function wasRejectedTooOften(plan: HistoryPlan, posts: readonly PostRecord[], id
   return rejectsWithoutReason(plan) && answers.length === maxRejections && areRejections;
 }
 
-/** Reasons of the `Ready` condition for which a rollout may remain incomplete. */
+/** Reasons of the `Ready` condition that are valid for an incomplete rollout. */
 const stillReasons: ReadonlySet<string> = new Set([
   'RolloutStopped',
   'RolledBack',

@@ -50,8 +50,8 @@ export interface ExportHistoryPlan {
   readonly limits: LimitPlan;
   readonly maxPartBytes: number;
   /**
-   * Difference in ms between a process's clock and real time. Of successive processes, every second one has a slow
-   * clock, and the others have a fast one.
+   * Difference in ms between a process's clock and real time. Successive processes alternate between a slow and a fast
+   * clock.
    */
   readonly skewMs: number;
   readonly latencyMs: number;

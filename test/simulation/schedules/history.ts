@@ -69,8 +69,9 @@ class ScheduleRun {
   /** Whether an export manifest was removed, so that the rows of its run can no longer be read. */
   #hasLostManifests = false;
   /**
-   * Times that the operator may store as the start of a schedule without `startTime` (S2). For each cron schedule in
-   * use before the start was stored, this is the last tick before the schedule was created.
+   * Times that the operator may store as the start of a schedule without `startTime` (S2). Each of these times is the
+   * last tick of a cron schedule before the SearchExportSchedule was created. Only cron schedules that were set before
+   * the start was stored count.
    */
   readonly #possibleStarts = new Set<number>();
   #before: SearchExportSchedule['status'];

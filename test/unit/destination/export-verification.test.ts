@@ -42,7 +42,7 @@ beforeEach(async () => {
 });
 
 /**
- * Names of files left behind by a killed process: a data file (without its extension), and a file that tested the
+ * Names of files left behind by a killed process: a data file (without its extension), and a file written to test the
  * destination.
  */
 const abandonedFile = `000009-20261101T000000000Z-001-${tokenOf(17)}`;
