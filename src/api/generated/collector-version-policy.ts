@@ -94,8 +94,8 @@ export interface Target {
   readonly version?: string;
   /**
    * Lets logfleet choose the target version from the builds that the log service offers. The only value is `Latest`.
-   * Without `versionPattern`, logfleet then chooses the build that the service marks as its latest. With
-   * `versionPattern`, it chooses the newest build that matches the pattern.
+   * Without `versionPattern`, logfleet chooses the build that the service marks as its latest. With `versionPattern`,
+   * it chooses the newest build that matches the pattern.
    */
   readonly channel?: 'Latest';
   /**
@@ -104,9 +104,9 @@ export interface Target {
    */
   readonly versionPattern?: string;
   /**
-   * Minimum time for which the log service must have offered a build before the build becomes the target, from `0s`
-   * (default) to `2160h`. The time is counted from the moment at which the policy first sees the build. Until it has
-   * passed, the policy keeps its previous target. Allowed only with `channel`.
+   * Minimum time for which the log service must have offered a build before logfleet chooses it as the target, from
+   * `0s` (default) to `2160h`. The time is counted from the moment at which the policy first sees the build. Until this
+   * time has passed, the policy keeps its previous target. Allowed only with `channel`.
    */
   readonly minAge?: string;
 }
@@ -118,7 +118,7 @@ export interface Target {
 export interface CollectorSelector {
   /**
    * Globs for the collector's name. At least one of them must match the name. `*` matches any number of characters, and
-   * `?` matches exactly one. Upper and lower case must be the same.
+   * `?` matches exactly one. Matching is case-sensitive.
    */
   readonly matchNames?: readonly string[];
   /**
@@ -242,15 +242,15 @@ export interface Stage {
 export interface StageAnalysis {
   /**
    * Message analysis, which compares how many messages the log service received from each collector before and after
-   * its upgrade. It counts the messages with searches, 3 minutes after the end of the soak. The credentials therefore
-   * need permission to search.
+   * its upgrade. The messages are counted by searches that start 3 minutes after the end of the soak, so the
+   * credentials need permission to search.
    */
   readonly messages: MessageAnalysis;
 }
 
 /**
  * Message analysis, which compares how many messages the log service received from each collector before and after its
- * upgrade. It counts the messages with searches, 3 minutes after the end of the soak. The credentials therefore need
+ * upgrade. The messages are counted by searches that start 3 minutes after the end of the soak, so the credentials need
  * permission to search.
  */
 export interface MessageAnalysis {
@@ -279,8 +279,9 @@ export interface MessageAnalysis {
    */
   readonly minMessages: number;
   /**
-   * Search query that limits which messages the message analysis counts, for example `_sourceCategory=prod/*`.
-   * Operators are not allowed. By default, all messages are counted. A narrow query scans fewer bytes.
+   * Search query that limits which messages the message analysis counts, for example `_sourceCategory=prod/*`. Only
+   * search terms are allowed, and no operators (after `|`). By default, all messages are counted. A narrow query scans
+   * fewer bytes.
    */
   readonly scope?: string;
 }
@@ -339,8 +340,8 @@ export interface MaintenanceWindow {
    */
   readonly schedule: string;
   /**
-   * Length of the maintenance window, from `1m` to `168h`. It must be longer than `spec.maintenance.cutoff`. The start
-   * or end of daylight saving time does not change it.
+   * Length of the maintenance window, from `1m` to `168h`. It must be longer than `spec.maintenance.cutoff`. Clock
+   * changes for daylight saving time do not affect the length.
    */
   readonly duration: string;
   /**
@@ -349,9 +350,9 @@ export interface MaintenanceWindow {
    */
   readonly timeZone?: string;
   /**
-   * By default, the `schedule` of the maintenance window uses `timeZone`. With `Collector`, it uses each collector's
-   * own time zone, as reported by the log service. A collector without a valid time zone is then not upgraded and
-   * counts as `skipped`.
+   * Source of the time zone for the maintenance window's `schedule`. By default, `timeZone` is used. With `Collector`,
+   * each collector's own time zone is used, as reported by the log service. A collector without a valid time zone is
+   * then not upgraded and counts as `skipped`.
    */
   readonly timeZoneSource?: 'Collector';
 }
@@ -406,14 +407,13 @@ export interface CollectorVersionPolicyStatus {
    */
   readonly observedGeneration?: number;
   /**
-   * Version of the format of the policy's ledger (stored rollout state). If the field is absent, an older version of
-   * logfleet wrote this status. The current version then cannot read the ledger, and does not continue the rollout.
+   * Format version of the policy's ledger (stored rollout state). If the field is absent, an older version of logfleet
+   * wrote this status. The current version then cannot read the ledger, and does not continue the rollout.
    */
   readonly ledgerFormat?: number;
   /**
    * Address of the log service. Present only while the policy needs no ledger (stored rollout state), for example
-   * before the first upgrade. If logfleet finds no ledger after a restart, it can tell from this field that the policy
-   * never had a ledger, and that none was lost.
+   * before the first upgrade. If logfleet finds no ledger after a restart, this field shows that no ledger was lost.
    */
   readonly noLedgerFor?: string;
   /**
@@ -492,14 +492,14 @@ export interface OperatorEntry {
   readonly name: string;
   /**
    * Time at which the operator started to manage this policy. If several operators manage it, the operator with the
-   * earliest time upgrades collectors, and the others wait. If two operators share several resources, each operator
-   * writes the earliest of its own times into all these resources. The same operator then acts on all of them.
+   * earliest time upgrades collectors, and the others wait. If two operators manage the same resources, each operator
+   * writes its earliest time into all of them, so that the same operator acts on all of them.
    */
   readonly since: string;
   /**
    * Timestamp that the operators of a policy use to check whether the other operators are still running. To ask the
-   * others, an operator writes the current time into its own `seen`. Each of the others responds by copying this time
-   * into its own `seen`. If an operator does not respond within a minute, its entry is removed.
+   * others, an operator writes a newer time into its own `seen`. Each of the others responds by copying this time into
+   * its own `seen`. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }
@@ -570,13 +570,14 @@ export interface StoppedRollout {
   /** Sentence that explains why the rollout stopped. */
   readonly message: string;
   /**
-   * Name of the stage whose failures or missing results stopped the rollout. Absent if no single stage was the cause,
-   * for example if the failures of all stages together exceeded `failurePolicy.maxFailures`.
+   * Name of the stage that stopped the rollout, because of its failures or because it was inconclusive. Absent if no
+   * single stage was the cause, for example if the failures of all stages together exceeded
+   * `failurePolicy.maxFailures`.
    */
   readonly stage?: string;
 }
 
-/** Action of a person on the rollout, such as a retry or an approval, requested by an annotation. */
+/** Action on the rollout, such as a retry or an approval, that a person requested by setting an annotation. */
 export interface PersonAction {
   /** Action that a person took on the rollout. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';
@@ -599,9 +600,8 @@ export interface StageStatus {
   /** Name of the stage. */
   readonly name: string;
   /**
-   * Number of collectors that the stage chose when it started. If the stage has not started: number that it would
-   * choose now. A last stage without `size` or `selector` contains all other collectors that have been or can be
-   * upgraded.
+   * Number of collectors that the stage chose when it started or, if it has not started, would choose now. A last stage
+   * without `size` or `selector` contains all other collectors that have been or can be upgraded.
    */
   readonly members: number;
   /** Number of collectors of the stage that run the target version. */
@@ -665,8 +665,8 @@ export interface StageAnalysisStatus {
    */
   readonly quiet?: number;
   /**
-   * Number of collectors that the message analysis could not judge. Such a collector sent fewer messages than
-   * `minMessages` before the upgrade, or was upgraded after the counting period `result` (after the upgrade) had begun.
+   * Number of collectors that the message analysis could not judge, because they sent fewer messages than `minMessages`
+   * before the upgrade, or were upgraded after the counting period `result` had begun.
    */
   readonly unjudged?: number;
   /** Bytes scanned by the searches of the message analysis, or `0` if the log service does not report scanned bytes. */
@@ -737,8 +737,8 @@ export interface RecoveryStatus {
   /** Reason why the messages after the rollback could not be counted. Present only in the state `Unavailable`. */
   readonly message?: string;
   /**
-   * Number of collectors listed in `quietest` that send enough messages again after the rollback: at least `minRatio`
-   * of the number before the upgrade.
+   * Number of collectors listed in `quietest` that send enough messages again after the rollback (at least `minRatio`
+   * of the number before the upgrade).
    */
   readonly recovered?: number;
   /** Period after the rollback in which the messages of the collectors listed in `quietest` are counted. */
@@ -812,9 +812,9 @@ export interface VersionCount {
 export interface TaskSample {
   /** Id of the log service's upgrade task for this collector. Absent while the id is unknown. */
   readonly id?: string;
-  /** Name of the collector that is being, or was, upgraded. */
+  /** Name of the collector that the upgrade applies to. */
   readonly collector: string;
-  /** Id, in decimal digits, of the collector that is being, or was, upgraded. */
+  /** Id of the collector that the upgrade applies to, in decimal digits. */
   readonly collectorId: string;
   /** Version of the collector before the upgrade. */
   readonly from?: string;
@@ -884,6 +884,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   /** Reason for the condition's current status, as one machine-readable CamelCase word. */
   readonly reason: string;
-  /** Human-readable explanation of the condition's current status, with what is wrong and what to do. */
+  /** Human-readable explanation of the condition's status, including any problem and how to solve it. */
   readonly message: string;
 }

@@ -107,8 +107,8 @@ export interface SearchExportScheduleStatus {
   readonly observedGeneration?: number;
   /**
    * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed. A longer value is truncated to
-   * 256 characters. If the annotation gets a new value, logfleet repeats failed and stalled runs, as after `logfleet
-   * retry`, and rewrites lost schedule records.
+   * 256 characters. If the annotation gets a new value, for example by `logfleet retry`, logfleet repeats failed and
+   * stalled runs, and rewrites lost schedule records.
    */
   readonly lastHandledReconcileAt?: string;
   /**
@@ -174,14 +174,14 @@ export interface OperatorEntry {
   readonly name: string;
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the
-   * earliest time acts, and the others wait. If two operators share several resources, each operator writes the
-   * earliest of its own times into all these resources. The same operator then acts on all of them.
+   * earliest time acts, and the others wait. If two operators manage the same resources, each operator writes its
+   * earliest time into all of them, so that the same operator acts on all of them.
    */
   readonly since: string;
   /**
-   * Time with which the operators of a resource check whether the other operators are still running. An operator asks
-   * the others by writing a newer time into its own `seen`. The others respond by copying this time into their own
-   * `seen`. If an operator does not respond within a minute, its entry is removed.
+   * Timestamp that the operators of a resource use to check whether the other operators are still running. To ask the
+   * others, an operator writes a newer time into its own `seen`. Each of the others responds by copying this time into
+   * its own `seen`. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }
@@ -259,6 +259,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   /** Reason for the status of this condition, as one machine-readable CamelCase word. */
   readonly reason: string;
-  /** Human-readable explanation of the condition's status, with what is wrong and what to do. */
+  /** Human-readable explanation of the condition's status, including any problem and how to solve it. */
   readonly message: string;
 }

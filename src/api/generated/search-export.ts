@@ -19,9 +19,9 @@ export interface SearchExportSpec {
   };
   /**
    * Query in the log service's query language. If every step of the query processes each row on its own (`where`,
-   * `parse`, `fields`, `json` and similar), logfleet splits the time range into several searches. Such a query can find
-   * any number of rows. Any other query, such as an aggregation, runs as a single search job. If this search job finds
-   * more rows than the service can return, the export is incomplete.
+   * `parse`, `fields`, `json` and similar), logfleet splits the time range into several searches, so the export can
+   * have any number of rows. Any other query, such as an aggregation, runs as a single search job. If this search job
+   * finds more rows than the service can return, the export is incomplete.
    */
   readonly query: string;
   /**
@@ -94,15 +94,14 @@ export interface SearchExportSpec {
    */
   readonly proof: 'Digest' | 'Count';
   /**
-   * How old a part of the time range must be before the export searches it, from `0s` to `24h` (default `3m`). Messages
+   * Minimum age of a part of the time range before the export searches it, from `0s` to `24h` (default `3m`). Messages
    * can arrive late at the log service, so an earlier search could miss some of them.
    */
   readonly settleDelay: string;
   /**
    * If true, the export starts no further search jobs, but still reads the results of running search jobs. If
-   * `execution.mode` is `Job`, logfleet deletes the Kubernetes Job, and creates another one after the pause, which
-   * continues the export. Setting the annotation `logfleet.dev/paused` to `true` has the same effect. Defaults to
-   * false.
+   * `execution.mode` is `Job`, logfleet deletes the Kubernetes Job. After the pause, another Job continues the export.
+   * Setting the annotation `logfleet.dev/paused` to `true` has the same effect. Defaults to false.
    */
   readonly paused: boolean;
   /**
@@ -315,9 +314,9 @@ export interface AzureBlobSpec {
   /**
    * Address of the Azure storage account, for example `https://examplelogs.blob.core.usgovcloudapi.net`. Set `endpoint`
    * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`. The server at this address
-   * receives the credentials. For an address outside Azure, the Secret in `credentialsSecretRef` must therefore contain
-   * the same address in its key `endpoint`. A Secret with an account key does not need the key `endpoint`, because
-   * logfleet never sends account keys.
+   * receives the credentials. To protect them, an address outside Azure must also be in the key `endpoint` of the
+   * Secret in `credentialsSecretRef`. A Secret with an account key does not need the key `endpoint`, because logfleet
+   * never sends account keys.
    */
   readonly endpoint?: string;
   /** Name of the Azure Blob Storage container. The container must exist. */
@@ -355,9 +354,9 @@ export interface GcsSpec {
   readonly prefix?: string;
   /**
    * Address of Google Cloud Storage, for example `https://storage-logs.p.googleapis.com` for a private endpoint.
-   * Defaults to `https://storage.googleapis.com`. The server at this address receives an access token from logfleet.
-   * For an address outside `*.googleapis.com`, the Secret in `credentialsSecretRef` must therefore contain the same
-   * address in its key `endpoint`.
+   * Defaults to `https://storage.googleapis.com`. The server at this address receives an access token from logfleet. To
+   * protect the token, an address outside `*.googleapis.com` must also be in the key `endpoint` of the Secret in
+   * `credentialsSecretRef`.
    */
   readonly endpoint?: string;
   /**
@@ -413,9 +412,9 @@ export interface ExecutionSpec {
 export interface ExportJobSpec {
   /**
    * Maximum number of pods that export different parts of the time range at the same time (default 1). Each pod needs a
-   * share of the request limits of a user of the log service. A user has at most three shares, so at most three pods
-   * run, even if the value is 4. If fewer shares are free, fewer pods run. An export with `limits.maxMessages`, or with
-   * a query that cannot be split by time, runs in one pod.
+   * share of the request limits of the export's log service user. A user has at most three shares, so at most three
+   * pods run, even if the value is 4. If fewer shares are free, fewer pods run. An export with `limits.maxMessages`, or
+   * with a query that cannot be split by time, runs in one pod.
    */
   readonly workers: number;
   /**
@@ -619,8 +618,8 @@ export interface SearchExportStatus {
   /** Short texts about the export for the columns of `kubectl get`. */
   readonly summary?: SummaryStatus;
   /**
-   * Time at which the export started. If its export manifest is removed, the export starts again, and this is the time
-   * of the new start. `spec.activeDeadlineSeconds` is counted from this time.
+   * Time at which the export started. If the export starts again because its export manifest was removed, this field
+   * shows the time of the new start. `spec.activeDeadlineSeconds` is counted from this time.
    */
   readonly startTime?: string;
   /**
@@ -686,14 +685,14 @@ export interface OperatorEntry {
   readonly name: string;
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the
-   * earliest time acts, and the others wait. If two operators share several resources, each operator writes the
-   * earliest of its own times into all these resources. The same operator then acts on all of them.
+   * earliest time acts, and the others wait. If two operators manage the same resources, each operator writes its
+   * earliest time into all of them, so that the same operator acts on all of them.
    */
   readonly since: string;
   /**
-   * Time with which the operators of a resource check whether the other operators are still running. An operator asks
-   * the others by writing a newer time into its own `seen`. The others respond by copying this time into their own
-   * `seen`. If an operator does not respond within a minute, its entry is removed.
+   * Timestamp that the operators of a resource use to check whether the other operators are still running. To ask the
+   * others, an operator writes a newer time into its own `seen`. Each of the others responds by copying this time into
+   * its own `seen`. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }
@@ -871,6 +870,6 @@ export interface Condition {
   readonly lastTransitionTime: string;
   /** Reason for the status of this condition, as one machine-readable CamelCase word. */
   readonly reason: string;
-  /** Human-readable explanation of the condition's status, with what is wrong and what to do. */
+  /** Human-readable explanation of the condition's status, including any problem and how to solve it. */
   readonly message: string;
 }
