@@ -101,7 +101,10 @@ export class DestinationChoice {
       const settings = await this.#store('gcs', gcs, namespace, [serviceAccountMember], gcsCredentials);
       return { kind: 'gcs', settings };
     }
-    throw mendable(reasons.invalidSpec, 'spec.destination names no destination: set volume, s3, azureBlob or gcs.');
+    throw mendable(
+      reasons.invalidSpec,
+      'spec.destination contains no store or volume: set volume, s3, azureBlob or gcs.',
+    );
   }
 
   #volume({ name, path = '' }: VolumeSpec, namespace: string): DestinationSettings {
@@ -126,7 +129,7 @@ export class DestinationChoice {
     read: (secret: StoreSecret) => Credentials,
   ) {
     if (!ref && !this.#options.places.allowAmbientCredentials) {
-      const message = `spec.destination.${kind} names no credentials, and exports may not use the operator's own credentials: set credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
+      const message = `spec.destination.${kind} has no credentials, and exports may not use the operator's own credentials: set credentialsSecretRef, or start the operator with --allow-ambient-credentials.`;
       throw mendable(reasons.ambientCredentialsNotAllowed, message);
     }
     const secret = ref && (await this.#secret({ namespace, name: ref.name }, wanted));
@@ -184,7 +187,11 @@ function azureCredentials({ name, text }: StoreSecret): AzureCredentials {
   if (connection !== undefined) {
     const credentials = credentialsOfConnectionString(connection);
     if (!credentials)
-      throw incomplete(name, 'has a connectionString that contains neither AccountKey nor SharedAccessSignature');
+      throw incomplete(
+        name,
+        'has a connectionString without credentials (AccountName and AccountKey, or SharedAccessSignature)',
+        'copy the whole connection string from the storage account',
+      );
     return credentials;
   }
   const sasToken = text(azureMembers.sasToken);
@@ -208,8 +215,8 @@ function gcsCredentials({ name, text }: StoreSecret): GcsCredentials {
   );
 }
 
-function incomplete(secret: string, problem: string): LogfleetError {
-  return mendable(reasons.secretIncomplete, `${secret} ${problem}: add the missing keys to the Secret.`);
+function incomplete(secret: string, problem: string, remedy = 'add the missing keys to the Secret'): LogfleetError {
+  return mendable(reasons.secretIncomplete, `${secret} ${problem}: ${remedy}.`);
 }
 
 function withFingerprint(settings: DestinationSettings): ChosenDestination {
