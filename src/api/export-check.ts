@@ -196,8 +196,7 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   }
   if (activeDeadlineSeconds) {
     yield warning(['spec', 'activeDeadlineSeconds'], 'Risky', {
-      problem:
-        'activeDeadlineSeconds counts from the start of each Kubernetes Job, so the time starts again after a pause of the export',
+      problem: 'activeDeadlineSeconds counts from the start of each Kubernetes Job, so a pause of the export resets it',
       remedy: 'leave it out if the export may be paused',
     });
   }
@@ -218,7 +217,7 @@ export function isAmbient({ s3, azureBlob, gcs }: WrittenExportSpec['destination
 export function credentialsMissing(path: JsonPath, destination: WrittenExportSpec['destination']): Finding {
   return warning([...path, storeOf(destination)], 'Required', {
     problem:
-      'the destination names no credentials, so the export fails unless the operator runs with --allow-ambient-credentials',
+      'the destination has no credentials, so the export fails unless the operator runs with --allow-ambient-credentials',
     remedy: 'set credentialsSecretRef, for example {name: export-store}',
     subject: 'key',
   });

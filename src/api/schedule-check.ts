@@ -62,7 +62,7 @@ export function scheduleProblem(schedule: string): Explanation | undefined {
   // years.
   if (read.from(Date.UTC(2000, 0, 1)).next().done) {
     return {
-      problem: `${shown} never occurs, because its months do not have such a day`,
+      problem: `${shown} never occurs, because none of its months has this day`,
       remedy: 'use a day that exists in the month',
     };
   }

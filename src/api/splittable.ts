@@ -64,7 +64,7 @@ const operatorForm = /^([a-z]\w*)(?=[\s("]|$)([\s\S]*)$/i;
 
 function operatorProblem(operator: string): string | undefined {
   const [, word, rest = ''] = operatorForm.exec(operator) ?? [];
-  if (word === undefined) return `${shown(operator)} is not known as an operator that handles each row separately`;
+  if (word === undefined) return `${shown(operator)} is not known to handle each row separately`;
   const name = word.toLowerCase();
   const isFunction = rowFunctions.has(name) && rest.trimStart().startsWith('(');
   const form = rowOperators.get(name);

@@ -47,13 +47,13 @@ export function tokenEndpointProblem(
   const addition = `add the key ${endpointMember} with the value ${endpoint} to the Secret`;
   if (secret) {
     return {
-      problem: `${endpoint} must not get the credentials in the Secret, ${reason}, and the Secret does not contain it`,
-      remedy: `use such an address, or ${addition}`,
+      problem: `${endpoint} must not receive the credentials in the Secret, ${reason}, and the Secret does not contain this endpoint`,
+      remedy: `use an address of the cloud provider, or ${addition}`,
     };
   }
   return {
-    problem: `${endpoint} must not get the token of an identity, ${reason}`,
-    remedy: `use such an address, or set credentialsSecretRef and ${addition}`,
+    problem: `${endpoint} must not receive the token of an identity, ${reason}`,
+    remedy: `use an address of the cloud provider, or set credentialsSecretRef and ${addition}`,
   };
 }
 

@@ -104,7 +104,7 @@ export const commands: readonly CommandDefinition[] = [
       ),
       flag(
         '--allow-ambient-credentials',
-        'Let exports that name no Secret for their object store use the credentials of the operator.',
+        "Let exports without a Secret for their object store use the operator's own credentials.",
       ),
       flag(
         '--grace <duration>',

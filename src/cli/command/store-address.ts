@@ -30,7 +30,7 @@ export function readStoreAddress(text: string, endpoint: string | undefined): St
   if (isContainerAddress(text)) return readContainerAddress(text, endpoint);
   const [, scheme, bucket = '', folder = ''] = /^(s3|gs):\/\/([^/]*)\/?(.*)$/.exec(text) ?? [];
   if (scheme === undefined) return undefined;
-  if (bucket === '') throw new UsageError(`the address '${text}' names no bucket; write ${scheme}://BUCKET/FOLDER`);
+  if (bucket === '') throw new UsageError(`the address '${text}' has no bucket; write ${scheme}://BUCKET/FOLDER`);
   return { kind: scheme === 's3' ? 's3' : 'gcs', bucket, folder: folder.replace(/\/$/, '') };
 }
 
@@ -48,7 +48,7 @@ function readContainerAddress(text: string, endpoint: string | undefined): Store
   const path = endpoint === undefined ? url.pathname.slice(1) : text.slice(service.length + 1);
   const [container = '', ...folders] = path.split('/').map((part) => decodedPart(part, text));
   if (container === '')
-    throw new UsageError(`the address '${text}' names no container; write ${service}/CONTAINER/FOLDER`);
+    throw new UsageError(`the address '${text}' has no container; write ${service}/CONTAINER/FOLDER`);
   const folder = folders.join('/').replace(/\/$/, '');
   const [, account] = /^https:\/\/([a-z0-9]+)\.blob\.core\.windows\.net$/.exec(service) ?? [];
   return { kind: 'azureBlob', ...(account === undefined ? { endpoint: service } : { account }), container, folder };

@@ -112,7 +112,7 @@ function refuseForStdout({ format, compression, compressionLevel, partitionBy }:
   }
   if (format === 'Parquet') {
     throw new UsageError(
-      'Parquet cannot be written to stdout, because its readers need a file in which they can seek: use -o DIR, or another --format',
+      'Parquet cannot be written to stdout, because reading Parquet requires a seekable file: use -o DIR, or another --format',
     );
   }
   if (compressionLevel !== undefined || (compression !== undefined && compression !== 'None')) {

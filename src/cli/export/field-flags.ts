@@ -54,7 +54,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   field('timeRange.from', '<time>', fromHelp),
   field('timeRange.to', '<time>', 'End of the time range to export (exclusive): a time as for --from, or now.'),
   field('timeRange.timeZone', '<zone>', 'Time zone, such as Europe/Berlin, for times without an offset.'),
-  field('byReceiptTime', '', '--from and --to select messages by their receipt time, not by their message time.'),
+  field('byReceiptTime', '', 'Apply --from and --to to the receipt time of messages instead of their message time.'),
   choice('autoParsingMode', '<mode>', 'Parsing of fields in JSON messages', ['Manual', 'AutoParse']),
   choice('results', '<what>', 'Messages, or records of an aggregation', ['Messages', 'Records']),
   choice('output.format', '<format>', 'Format of the files; with -o -, NDJSON or CSV', ['NDJSON', 'CSV', 'Parquet']),

@@ -93,7 +93,7 @@ function screenPresenter(
     const nowMs = clock.now();
     const outdated =
       trouble &&
-      `This view may have been out of date for ${renderAge(nowMs - trouble.sinceMs)}. Trying again: ${trouble.message}`;
+      `This view may be up to ${renderAge(nowMs - trouble.sinceMs)} out of date. Trying again: ${trouble.message}`;
     const notes = [outdated, idleNote].filter((note) => note !== undefined).map(printable);
     screen.draw([...notes, ...render(resources, nowMs)]);
   };

@@ -84,7 +84,7 @@ export function titleOf(outlook: Plan): string {
     case 'complete':
       return ': nothing to do, because it is complete';
     case 'tooNew':
-      return `: too much of the data is too new, so no search starts before ${renderMinute(outlook.untilMs)}`;
+      return `: not enough of the data is older than settleDelay, so no search starts before ${renderMinute(outlook.untilMs)}`;
     case 'waiting':
       return ': nothing to do yet';
     case 'searches':
@@ -263,7 +263,7 @@ const reasonTexts: { readonly [R in LeftOutReason]: string } = {
   NotPermitted: 'unknown to the service, or without permission to upgrade',
   Contested: 'that repeatedly leave the target version',
   NoStage: 'in no stage',
-  TimeZoneUnreadable: 'without a readable time zone',
+  TimeZoneUnreadable: 'without a valid time zone',
 };
 
 function because({ reason, policy }: LeftOut): string {
@@ -289,7 +289,7 @@ function exportFacts(plan: PlannedSearches, { destination, output }: SearchExpor
   const from = segments[0]?.fromMs ?? 0;
   const rest =
     plan.settledMs < plan.toMs
-      ? `; later data, until ${renderMinute(plan.toMs)}, is too new and is searched later`
+      ? `; data from then until ${renderMinute(plan.toMs)} is too new and is searched later`
       : '';
   const sideBySide = Math.min(parallelism, jobs);
   const order = jobs === 1 ? '' : sideBySide === 1 ? ', one by one' : `, ${sideBySide} at once`;

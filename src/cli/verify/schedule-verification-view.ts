@@ -39,7 +39,7 @@ export function renderScheduleVerification(
     ...(newestRunEndMs === undefined
       ? []
       : [
-          `the range contains no complete run that has a record; the newest run with a record ends at ${isoSeconds(newestRunEndMs)}`,
+          `the time range to verify contains no complete run that has a record; the newest run with a record ends at ${isoSeconds(newestRunEndMs)}`,
         ]),
     ...verification.gaps.map((gap) => `no record covers ${span(gap)}`),
     ...verification.overlaps.map(({ runs, ...time }) => `${runs.join(' and ')} both cover ${span(time)}`),

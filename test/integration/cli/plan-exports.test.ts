@@ -189,7 +189,7 @@ describe('the plan of an export', () => {
     const late = searchExport('', { to: '2026-11-01T12:00:00Z' });
     const { stdout } = await plan(late);
     expect(stdout).toMatch(
-      /Range: .* to 2026-10-31 23:5\d UTC; later data, until 2026-11-01 12:00 UTC, is too new and is searched later$/m,
+      /Range: .* to 2026-10-31 23:5\d UTC; data from then until 2026-11-01 12:00 UTC is too new and is searched later$/m,
     );
   });
 
@@ -198,7 +198,7 @@ describe('the plan of an export', () => {
     ['the whole range, if the query cannot be split', '2026-11-01T12:00:00Z', '* | limit 10', '2026-11-01 12:03 UTC'],
   ])('says that no search starts until %s is settled', async (_, to, query, time) => {
     const { stdout, journal } = await plan(searchExport('', { to, query }));
-    const title = 'logging/errors: too much of the data is too new, so no search starts before';
+    const title = 'logging/errors: not enough of the data is older than settleDelay, so no search starts before';
     expect(stdout).toBe(`${title} ${time}\n`);
     expect(journal).toEqual([]);
   });

@@ -125,7 +125,7 @@ describe('problems name the flag', () => {
     ['no destination', request, 'the destination is missing'],
     ['an empty destination', [...request, '-o', ''], '--output is empty'],
     ['an invalid namespace', [...request, '-o', 'x', '-n', '../x'], '-n: "../x" is not a namespace; use at most 63'],
-    ['a bucket without a name', [...request, '-o', 's3:///x'], 'names no bucket'],
+    ['a bucket without a name', [...request, '-o', 's3:///x'], 'has no bucket'],
     ['Parquet to stdout', [...request, '-o', '-', '--format', 'parquet'], 'Parquet cannot be written to stdout'],
     ['compressed rows to stdout', [...request, '-o', '-', '--compression', 'gzip'], 'remove --compression'],
     ['an unknown format', [...request, '-o', 'x', '--format', 'xml'], 'Write NDJSON or CSV or Parquet.'],

@@ -270,7 +270,7 @@ spec:
       expect(await validate(['.'])).toMatchObject({
         status: 2,
         findings: [
-          `export.yaml:9:21: spec.destination.gcs.endpoint: ${endpoint} must not get the credentials in the Secret, because it is not an https address of the cloud provider (https://*.googleapis.com), and the Secret does not contain it; use such an address, or add the key endpoint with the value ${endpoint} to the Secret`,
+          `export.yaml:9:21: spec.destination.gcs.endpoint: ${endpoint} must not receive the credentials in the Secret, because it is not an https address of the cloud provider (https://*.googleapis.com), and the Secret does not contain this endpoint; use an address of the cloud provider, or add the key endpoint with the value ${endpoint} to the Secret`,
         ],
       });
       write('secret.yaml', secret(`serviceAccountKey: "{}", endpoint: "${endpoint}"`));

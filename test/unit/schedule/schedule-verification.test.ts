@@ -283,7 +283,9 @@ describe('logfleet verify --schedule', () => {
     const { status, said } = await run('--schedule', 'errors', '--from', '2026-11-01T03:00:00Z');
     expect(status).toBe(1);
     expect(said).toMatch(/^range +differs +2026-11-01T03:00:00Z to 2026-11-01T03:00:00Z: 0 runs/m);
-    expect(said).toMatch(/the range contains no complete run that has a record; .* ends at 2026-11-01T03:00:00Z$/m);
+    expect(said).toMatch(
+      /the time range to verify contains no complete run that has a record; .* ends at 2026-11-01T03:00:00Z$/m,
+    );
     expect(said).not.toMatch(/^rows by/m);
   });
 
