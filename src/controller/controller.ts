@@ -87,7 +87,7 @@ export class Controller {
     this.#unobserved = new UnobservedChanges((key) => options.source.get(key));
     metrics.observedGauge(
       'logfleet_oldest_unobserved_change_seconds',
-      'Age of the oldest change to a resource that is not yet reflected in status.observedGeneration. Until the leader has listed all resources, the value is at least the time since the leader was elected. Absent while another process is the leader.',
+      'Age of the oldest resource change that status.observedGeneration does not yet reflect. Until the leader has listed all resources, the value is at least the time since the leader was elected. Absent while another process is the leader.',
       ['controller'],
       () => (this.#reign ? [[{ controller: name }, this.#unobservedMs(this.#reign.sinceMs) / 1_000]] : []),
     );

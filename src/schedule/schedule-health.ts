@@ -73,7 +73,7 @@ function endText(activeRuns: number, isComplete: boolean): string {
   // No other run can export the time range of a deleted run until that run is gone.
   return isComplete
     ? 'The schedule has ended.'
-    : 'The rest will be exported once the runs that are being deleted are gone.';
+    : 'The remaining time ranges will be exported after the deletion of their earlier runs has finished.';
 }
 
 /** Returns sentences about complete runs that kept incomplete intervals, preceded by a space, or an empty text. */
@@ -89,7 +89,7 @@ function coveredText(decision: ScheduleDecision): string {
   if (isOldestCovered) return `Everything until ${isoSeconds(coveredUntilMs)} is exported.`;
   // If the schedule ends before the first cron time after its start, it has a run but no cron time.
   if (lastTickMs <= coveredUntilMs && pending + unfinished.length === 0) return 'No run is due yet.';
-  return `The oldest time range, from ${isoSeconds(coveredUntilMs)}, is not exported yet.`;
+  return `The oldest time range, which starts at ${isoSeconds(coveredUntilMs)}, is not exported yet.`;
 }
 
 /** Returns the health of a schedule with an error, for example in its spec or a Secret. */

@@ -11,7 +11,7 @@ const full: DiskFailure = { failure: 'full', advice: 'free some space to continu
 const userId = process.getuid?.();
 const denied: DiskFailure = {
   failure: 'denied',
-  advice: `grant write access to the user under which logfleet runs${userId === undefined ? '' : ` (uid ${userId})`}`,
+  advice: `grant write access to the user that logfleet runs as${userId === undefined ? '' : ` (uid ${userId})`}`,
 };
 const away: DiskFailure = { failure: 'away', advice: 'logfleet will try again' };
 const failureByCode: ReadonlyMap<string, DiskFailure> = new Map([

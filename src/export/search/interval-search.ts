@@ -255,7 +255,7 @@ export class IntervalSearch implements RunningSearch {
       case 'searchAgain':
         return this.#again(verdict.isFailure, verdict.message);
       case 'endsInclusive':
-        return this.#again(false, 'the service includes the end of a time range, although it should be exclusive');
+        return this.#again(false, 'the service includes the end of a time range, although the end is exclusive');
       case 'bisect':
         if (verdict.atMs <= fromMs)
           return this.#again(false, 'the service cut the search short before the search reached the interval');

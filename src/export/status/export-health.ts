@@ -121,7 +121,7 @@ function complete({ view, wording }: ExportHealthInput): ExportHealth | undefine
   if (!view?.manifest) return undefined;
   const written = writtenText(view.manifest, wording);
   const missing = fieldsText(view, wording);
-  const undescribed = missing === '' ? '' : ` The service does not describe ${missing}: check the spelling.`;
+  const undescribed = missing === '' ? '' : ` The search results do not contain ${missing}: check the spelling.`;
   const rest = `${undescribed}${lockedText(view, wording)}`;
   const level = lowestLevel(view.manifest.manifest.proof);
   if (level !== 'None') {
@@ -329,7 +329,7 @@ function settling({ view, wording }: ExportHealthInput): ExportHealth | undefine
       ? ''
       : ` The service's clock is ${renderDuration(1_000 * Math.floor(behindMs / 1_000))} behind, and logfleet measures the age of rows by that clock.`;
   const delay = wording.fieldName('settleDelay');
-  const message = `The rest of the time range is newer than ${delay}, so rows may still be arriving. The next search will start at ${isoText(wait.untilMs)}.${clocks}`;
+  const message = `The rest of the time range is not yet older than ${delay}, so rows may still be arriving. The next search will start at ${isoText(wait.untilMs)}.${clocks}`;
   return { ...exportAtWork, reason: reasons.waitingToSettle, message };
 }
 
@@ -341,7 +341,7 @@ function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   const running = view ? searchesText(view) : '';
   const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven complete`;
   const missing = view ? fieldsText(view, wording) : '';
-  const undescribed = missing === '' ? '' : `; so far, no result page has described ${missing}`;
+  const undescribed = missing === '' ? '' : `; so far, the search results do not contain ${missing}`;
   const waits = waitText(waitsFor, trouble?.error, wording);
   return {
     ...exportAtWork,

@@ -45,7 +45,7 @@ export function planRollback(
     const found = rollbackStateOf(entry, memberIndex, target, graceMs);
     const row = memberIndex.row(collectorId);
     const zoneless = row
-      ? 'the collector reports no readable time zone, but its maintenance windows need one'
+      ? 'the collector reports no valid time zone, but its maintenance windows need one'
       : "the service's list of collectors does not show the collector's time zone, which its maintenance windows need";
     const place = found === 'candidate' && isZoneless(row) ? { why: zoneless } : found;
     if (typeof place !== 'object') return place;

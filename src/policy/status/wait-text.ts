@@ -28,7 +28,7 @@ const texts: { readonly [Kind in WaitCause['kind']]: string | ((cause: Cause<Kin
   window: 'the next maintenance window',
   noWindow: ({ cutoffMs }) =>
     `a maintenance window, but no future window is longer than the cutoff of ${renderDuration(cutoffMs)}`,
-  timeZone: 'the collector to report a readable time zone',
+  timeZone: 'the collector to report a valid time zone',
   backOff: 'the back-off after a failed upgrade',
   versionAfterFailure: 'a new list of collectors, to check the version after the failed upgrade',
   secondListing: 'a second list of collectors, to confirm that the collector left the target version',
@@ -41,7 +41,7 @@ const texts: { readonly [Kind in WaitCause['kind']]: string | ((cause: Cause<Kin
     return `the end of stage ${stage}${awaited}`;
   },
   soak: ({ stage, soakMs }) => {
-    const short = soakMs < deathSeenAfterMs ? ' (the service shows offline collectors only after 35m)' : '';
+    const short = soakMs < deathSeenAfterMs ? ' (the service can take 35m to show that a collector is offline)' : '';
     return `the end of the soak of stage ${stage}${short}`;
   },
   soakListing: ({ stage }) => `a new list of collectors after the soak of stage ${stage}`,

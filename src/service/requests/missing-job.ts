@@ -76,7 +76,7 @@ export function missingJob(facts: JobFacts): MissingJob {
   if (silentMs >= silenceMs) {
     return {
       failure: 'jobSilenced',
-      detail: `this request was sent ${seconds(silentMs)} after the last request about the search job that the service answered`,
+      detail: `the last answered request about the search job was sent ${seconds(silentMs)} earlier`,
     };
   }
   if (ageMs >= longestQueryMs)

@@ -78,11 +78,11 @@ describe('an export', () => {
     world.start();
     const message = () => world.condition('Ready')?.message ?? '';
     const isReported = () =>
-      message().includes('; so far, no result page has described "srcHost" of spec.output.fields');
+      message().includes('; so far, the search results do not contain "srcHost" of spec.output.fields');
     expect(await world.world.until(isReported, 10 * minuteMs)).toBe(true);
     expect(await world.untilReason('Exported')).toBe(true);
     expect(message()).toMatch(
-      /no row is missing\. The service does not describe "srcHost" of spec\.output\.fields: check/,
+      /no row is missing\. The search results do not contain "srcHost" of spec\.output\.fields: check/,
     );
   });
 

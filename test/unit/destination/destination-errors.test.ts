@@ -14,7 +14,7 @@ describe('an error of the file system', () => {
     ['ENOSPC', 'destination.full', 'wait', 'free some space'],
     ['EDQUOT', 'destination.full', 'wait', 'free some space'],
     ['EFBIG', 'destination.full', 'wait', 'create another export with a smaller maxPartSize'],
-    ['EACCES', 'destination.denied', 'stall', 'the user under which logfleet runs'],
+    ['EACCES', 'destination.denied', 'stall', 'the user that logfleet runs as'],
     ['EROFS', 'destination.denied', 'stall', 'mount the volume'],
     ['EIO', 'destination.away', 'backoff', 'will try again'],
     ['ESTALE', 'destination.away', 'backoff', 'will try again'],

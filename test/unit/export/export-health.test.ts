@@ -182,7 +182,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ undescribedFields: ['a', 'b', 'c', 'd'] }) }),
-      '42% of the time range is done; 1.2M rows have been written; so far, no result page has described "a", "b", "c" and 1 more of spec.output.fields.',
+      '42% of the time range is done; 1.2M rows have been written; so far, the search results do not contain "a", "b", "c" and 1 more of spec.output.fields.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'trouble' }, trouble: { error: error('backoff'), untilMs: 5 } }) }),
@@ -268,11 +268,11 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 3_661_500 }) }),
-      "The rest of the time range is newer than spec.settleDelay, so rows may still be arriving. The next search will start at 1970-01-01T00:00:00.000Z. The service's clock is 1h1m1s behind, and logfleet measures the age of rows by that clock.",
+      "The rest of the time range is not yet older than spec.settleDelay, so rows may still be arriving. The next search will start at 1970-01-01T00:00:00.000Z. The service's clock is 1h1m1s behind, and logfleet measures the age of rows by that clock.",
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'settling', untilMs: 0 }, clockBehindMs: 1_500 }) }),
-      'The rest of the time range is newer than spec.settleDelay, so rows may still be arriving. The next search will start at 1970-01-01T00:00:00.000Z.',
+      'The rest of the time range is not yet older than spec.settleDelay, so rows may still be arriving. The next search will start at 1970-01-01T00:00:00.000Z.',
     ],
   ])('case %# is a complete sentence', (given, expected) => {
     expect(exportHealth(given).message).toBe(expected);

@@ -273,7 +273,7 @@ describe('attempts of a rollback', () => {
     });
     expect(health.reason).toBe('RolledBack');
     expect(figures.failureReasons).toMatchObject([
-      { reason: 'not rolled back: the collector reports no readable time zone, but its maintenance windows need one' },
+      { reason: 'not rolled back: the collector reports no valid time zone, but its maintenance windows need one' },
     ]);
     const unlisted = rolledBack(updated(), null);
     unlisted.listing.isObservable = false;
@@ -288,7 +288,7 @@ describe('attempts of a rollback', () => {
     const withdrawn = rolledBack(updated({}, { isRollback: true, used: 0 }), { timeZone: 'Mars/Phobos' });
     const again = decided(withdrawn, { nowMs, policy: { spec: { maintenance } } });
     expect(again.figures.failureReasons).toMatchObject([
-      { reason: 'not rolled back: the collector reports no readable time zone, but its maintenance windows need one' },
+      { reason: 'not rolled back: the collector reports no valid time zone, but its maintenance windows need one' },
     ]);
   });
 

@@ -35,7 +35,7 @@ const texts: { readonly [K in Kind]: string | readonly (readonly [Fields<K>, str
   exclusion: [[{ name: 'year end' }, 'the end of maintenance exclusion "year end"']],
   window: 'the next maintenance window',
   noWindow: [[{ cutoffMs: 1_800_000 }, 'a maintenance window, but no future window is longer than the cutoff of 30m']],
-  timeZone: 'the collector to report a readable time zone',
+  timeZone: 'the collector to report a valid time zone',
   backOff: 'the back-off after a failed upgrade',
   versionAfterFailure: 'a new list of collectors, to check the version after the failed upgrade',
   secondListing: 'a second list of collectors, to confirm that the collector left the target version',
@@ -56,7 +56,7 @@ const texts: { readonly [K in Kind]: string | readonly (readonly [Fields<K>, str
     [{ stage, soakMs: 35 * 60_000 }, 'the end of the soak of stage canary'],
     [
       { stage, soakMs: 35 * 60_000 - 1 },
-      'the end of the soak of stage canary (the service shows offline collectors only after 35m)',
+      'the end of the soak of stage canary (the service can take 35m to show that a collector is offline)',
     ],
   ],
   soakListing: [[{ stage }, 'a new list of collectors after the soak of stage canary']],

@@ -32,7 +32,7 @@ function incompleteRun(name: string, hour: number): Run {
 test.each([
   [
     {},
-    'The oldest time range, from 2026-10-04T22:00:00Z, is not exported yet. 2 runs are active, and 3 more will be created.',
+    'The oldest time range, which starts at 2026-10-04T22:00:00Z, is not exported yet. 2 runs are active, and 3 more will be created.',
   ],
   [
     { coveredUntilMs: startMs + hourMs, isOldestCovered: true, unfinished: [activeRun('errors-b')] },
@@ -55,7 +55,7 @@ test('a run between two cron times is active until the schedule has ended', () =
   expect(healthOf({ ...ending, unfinished: [activeRun('errors-a')] })).toMatchObject({
     reason: 'UpToDate',
     message:
-      'The oldest time range, from 2026-10-04T22:00:00Z, is not exported yet. 1 run is active. No more runs will be created.',
+      'The oldest time range, which starts at 2026-10-04T22:00:00Z, is not exported yet. 1 run is active. No more runs will be created.',
   });
   const ended = { ...ending, unfinished: [], coveredUntilMs: startMs + hourMs / 2, isOldestCovered: true };
   expect(healthOf({ ...ended, isComplete: true })).toMatchObject({
@@ -69,7 +69,7 @@ test('a schedule has not ended while a run is being deleted whose time range is 
   expect(healthOf(change, [{ ...activeRun('errors-a'), state: 'Deleting' }])).toMatchObject({
     reason: 'UpToDate',
     message:
-      'The oldest time range, from 2026-10-04T22:00:00Z, is not exported yet. The rest will be exported once the runs that are being deleted are gone.',
+      'The oldest time range, which starts at 2026-10-04T22:00:00Z, is not exported yet. The remaining time ranges will be exported after the deletion of their earlier runs has finished.',
   });
 });
 
