@@ -280,8 +280,8 @@ export interface MessageAnalysis {
   readonly minMessages: number;
   /**
    * Search query that limits which messages the message analysis counts, for example `_sourceCategory=prod/*`. Only
-   * search terms are allowed, and no operators (after `|`). By default, all messages are counted. A narrow query scans
-   * fewer bytes.
+   * search terms are allowed, not operators after `|`. By default, all messages are counted. A narrow query scans fewer
+   * bytes.
    */
   readonly scope?: string;
 }
@@ -577,7 +577,7 @@ export interface StoppedRollout {
   readonly stage?: string;
 }
 
-/** Action on the rollout, such as a retry or an approval, that a person requested by setting an annotation. */
+/** Action that a person took on the rollout by setting an annotation. Examples are retries and approvals. */
 export interface PersonAction {
   /** Action that a person took on the rollout. */
   readonly action: 'Pause' | 'Resume' | 'Approve' | 'Retry' | 'Abort';

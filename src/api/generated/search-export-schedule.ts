@@ -107,7 +107,7 @@ export interface SearchExportScheduleStatus {
   readonly observedGeneration?: number;
   /**
    * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed. A longer value is truncated to
-   * 256 characters. If the annotation gets a new value, for example by `logfleet retry`, logfleet repeats failed and
+   * 256 characters. If the annotation gets a new value, for example from `logfleet retry`, logfleet repeats failed and
    * stalled runs, and rewrites lost schedule records.
    */
   readonly lastHandledReconcileAt?: string;
