@@ -37,10 +37,10 @@ describe('8 limits of requests', () => {
     vi.stubEnv('LOGFLEET_CONTRACT_BASE_URL', 'https://127.0.0.1:1/api');
     onTestFinished(() => void vi.unstubAllEnvs());
     const deployment = await openRealDeployment();
+    const startMs = performance.now();
     await expect(builds(deployment)).rejects.toThrow();
-    const sentAtMs = performance.now();
     await deployment.close();
-    expect(performance.now() - sentAtMs).toBeGreaterThan(250);
+    expect(performance.now() - startMs).toBeGreaterThan(250);
   });
 
   testSimulated(
