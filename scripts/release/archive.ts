@@ -1,4 +1,4 @@
-/** Writes tar archives whose bytes depend only on their content. */
+/** Writes reproducible tar archives: the same files always produce the same bytes. */
 import { chmodSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { create } from 'tar';

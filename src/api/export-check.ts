@@ -182,7 +182,7 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
     yield warning(path, 'Required', {
       problem:
         'the pod has no credentials for the store, because both serviceAccountName and credentialsSecretRef are missing',
-      remedy: 'set serviceAccountName to a ServiceAccount with a workload identity, such as exporter',
+      remedy: 'set serviceAccountName to the name of a ServiceAccount with a workload identity, for example exporter',
       subject: 'key',
     });
   }

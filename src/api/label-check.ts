@@ -113,7 +113,7 @@ function ineffectiveValue(name: string, value: string): Explanation | undefined 
     case ownAnnotationNames.paused:
       if (value === 'true' || value === 'false') return undefined;
       return {
-        problem: `only the value "true" pauses the resource, and ${shown} has no effect`,
+        problem: `only the value "true" pauses the resource; ${shown} has no effect`,
         remedy: 'use "true", or delete the annotation',
       };
     case ownAnnotationNames.approve:

@@ -286,7 +286,7 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   {
     name: 'export',
     description:
-      'Export all rows that a query finds, each row once. The export is defined by a SearchExport in a manifest, or by flags.',
+      'Export every row that a query finds, exactly once. A SearchExport in a manifest, or flags, define the export.',
     arguments: [
       new Argument(
         '[FILE]',

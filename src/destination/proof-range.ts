@@ -83,7 +83,7 @@ export function unprovenOf(
 /** Time range whose rows are written, but not proven complete. */
 export interface IncompleteRange extends TimeRange {
   readonly reason: string;
-  /** Number of received rows. For the reason `DigestDiffers`, the number of written rows. */
+  /** Number of received rows or, if the reason is `DigestDiffers`, of written rows. */
   readonly received: number;
   /** Number of rows according to the service. */
   readonly counted: number;

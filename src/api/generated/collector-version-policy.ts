@@ -229,15 +229,15 @@ export interface Stage {
    */
   readonly approval?: 'Required';
   /**
-   * Check at the end of the soak whether the upgraded collectors of the stage still send enough log messages. A
-   * collector that sends too few messages counts as a failure of the stage.
+   * Check at the end of the soak whether the upgraded collectors of the stage still send enough log messages. Each
+   * collector that sends too few messages adds one failure to the stage.
    */
   readonly analysis?: StageAnalysis;
 }
 
 /**
- * Check at the end of the soak whether the upgraded collectors of the stage still send enough log messages. A collector
- * that sends too few messages counts as a failure of the stage.
+ * Check at the end of the soak whether the upgraded collectors of the stage still send enough log messages. Each
+ * collector that sends too few messages adds one failure to the stage.
  */
 export interface StageAnalysis {
   /**
@@ -261,8 +261,8 @@ export interface MessageAnalysis {
    */
   readonly minRatio: string;
   /**
-   * Length of each of the two periods, before and after the upgrade, in which messages are counted. From `5s` to `24h`,
-   * and at most `soakDuration`. Defaults to `30m`. The period after the upgrade is the last part of the soak.
+   * Messages are counted for this long before the upgrade, and for this long after it. From `5s` to `24h`, and at most
+   * `soakDuration`. Defaults to `30m`. The count after the upgrade covers the last part of the soak.
    */
   readonly duration: string;
   /**
@@ -389,7 +389,8 @@ export interface Backoff {
   /** Wait before the first retry of a failed upgrade, from `1s` to `24h`. Defaults to `5m`. */
   readonly duration: string;
   /**
-   * Factor, from 1 to 10, by which the wait before a retry of a failed upgrade grows with each retry. Defaults to 2.
+   * Backoff factor for retries of failed upgrades: the wait is multiplied by this factor after each retry. From 1 to
+   * 10. Defaults to 2.
    */
   readonly factor: number;
   /**

@@ -327,10 +327,10 @@ export interface AzureBlobSpec {
    */
   readonly prefix?: string;
   /**
-   * Secret, in the export's namespace, with the storage account's credentials. The Secret needs the keys `accountName`
-   * and `accountKey`, or `sasToken`, or `connectionString`. Without a Secret, the export uses its pod's identity (if
-   * `execution.mode` is `Job`) or the operator's own credentials. Exports may use the operator's own credentials only
-   * if the operator runs with `--allow-ambient-credentials`.
+   * Secret, in the export's namespace, with the storage account's credentials. The Secret needs one of these: both
+   * `accountName` and `accountKey`; `sasToken`; `connectionString`. Without a Secret, the export uses its pod's
+   * identity (if `execution.mode` is `Job`) or the operator's own credentials. Exports may use the operator's own
+   * credentials only if the operator runs with `--allow-ambient-credentials`.
    */
   readonly credentialsSecretRef?: {
     /** Name of the Secret with the storage account's credentials. */

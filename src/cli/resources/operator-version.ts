@@ -146,7 +146,7 @@ export async function idleClusterNote(
     if (!first || isWorking(first, clock)) return undefined;
     const why = operators.map(renderSilence).join(', and ');
     const check = `kubectl get pods -n ${shellWord(first.namespace)}`;
-    return `No operator is working in the cluster, so nothing happens there: ${why}. To check the pods of the operator: ${check}`;
+    return `No operator is working in the cluster (${why}), so its resources do not change. To check the pods of the operator: ${check}`;
   } catch (error) {
     if (!isExpected(error)) throw error;
     return undefined;

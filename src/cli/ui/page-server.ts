@@ -35,8 +35,8 @@ export interface PageServerOptions {
 const loopback = '127.0.0.1';
 const shortestIntervalMs = 250;
 /**
- * Maximum number of resources in one message about changes. If more resources change, the page reads all its data
- * again.
+ * Maximum number of resources in one message about changes. If more resources change, the page reloads all its
+ * data.
  */
 const maxNamed = 200;
 const maxRows = 200;

@@ -63,7 +63,7 @@ function segmentProblem(segment: string): string | undefined {
   return `${shown(segment)} has characters other than letters, digits, _ = + , @ ~ ! ( ) . - and inner spaces`;
 }
 
-/** Escapes, shortens and quotes a name for a message. */
+/** Escapes, shortens and quotes a name so that a message can show it. */
 function shown(name: string): string {
   const text = JSON.stringify(shortened(name, 80));
   return text.replace(/[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, (sign) => {

@@ -181,7 +181,7 @@ function raiseText(limit: string, { rowsGoTo }: ExportWording): string {
 function paused({ pausedBy, view }: ExportHealthInput): ExportHealth | undefined {
   if (pausedBy === undefined || view?.stage === 'finishing') return undefined;
   const running = view?.searches ?? 0;
-  const rest = running === 0 ? '' : ` ${counted(running, 'running search')} will be completed.`;
+  const rest = running === 0 ? '' : ` ${counted(running, 'running search')} will run to completion.`;
   const message = `Paused by ${pausedBy}: no new searches start.${rest}`;
   return { ...noFlags, ready: 'Unknown', reason: reasons.paused, message };
 }

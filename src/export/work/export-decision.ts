@@ -120,7 +120,7 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
    * exported.
    */
   readonly unproven: readonly CommitRecord[];
-  /** True if written rows must still be compared with the service's counts, now or after the last search. */
+  /** True if written rows must still be compared with the service's counts, either now or after the last search. */
   readonly isDigestLeft: boolean;
   readonly waitsFor: SearchWait | undefined;
   readonly progress: ExportProgress;

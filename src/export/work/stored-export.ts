@@ -132,8 +132,8 @@ export class StoredExport {
   }
 
   /**
-   * Reads the commit records and comparison results: all of them, or only new ones. If a commit record has disappeared,
-   * the plan may also be missing, so the plan is rewritten (E2).
+   * Reads either all commit records and comparison results, or only the new ones. Writes the plan again if it may be
+   * missing, too: always when all are read, and otherwise if a known commit record has disappeared (E2).
    */
   async readRecords(before: Known, which: RecordsReading['which']): Promise<RecordsReading> {
     const { layout } = this.#definition;

@@ -91,7 +91,7 @@ interface Decoding {
 
 /**
  * Decodes the text of one manifest file.
- * @param file file name to use in problems
+ * @param file file name that problems show
  * @param namespace namespace for manifests that do not specify one
  */
 export function decodeManifest(

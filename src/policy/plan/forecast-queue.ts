@@ -45,8 +45,8 @@ export class ForecastQueue {
   }
 
   /**
-   * Removes the next collector that may be upgraded now. Returns the collector's time zone, and its page in the
-   * service's list. Returns undefined if no collector may be upgraded now.
+   * Removes from the queue the next collector that may be upgraded now. Returns the collector's time zone and the page
+   * of the service's list that contains the collector, or undefined if no collector may be upgraded now.
    */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);

@@ -1,7 +1,7 @@
 /**
  * Decides whether a 429 response means too many requests or too many search jobs, and applies `Retry-After` (B4, B5).
- * If the service rejects the creation of a job soon after it answered other requests successfully, the user has too
- * many jobs.
+ * If the service rejects the creation of a job soon after it answered other requests successfully, logfleet assumes
+ * that the user has too many jobs.
  */
 import type { RequestClass } from './request-slot.ts';
 

@@ -55,7 +55,7 @@ export class TurnOrder {
   #pollsAhead = maxPollsAhead;
 
   /**
-   * Chooses the next request, and records that a request of its class was sent. Returns undefined if no request is
+   * Chooses the next request to send, and counts it as sent for its class. Returns undefined if no request is
    * waiting.
    */
   next<H extends ClassHead>(heads: readonly H[]): H | undefined {

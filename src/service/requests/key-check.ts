@@ -39,7 +39,10 @@ export class KeyCheck {
     return this.#isRejected && this.#check !== undefined && this.#check.call !== call && !isOfRunningJob(call);
   }
 
-  /** Resolves when the request may be sent. Rejects with a `KeyRejectedError` or the reason of the call's signal. */
+  /**
+   * Waits until the request may be sent. Rejects with a `KeyRejectedError` if the service rejects the key, or with the
+   * abort reason if the call is aborted.
+   */
   async pass(call: Call): Promise<void> {
     while (this.#check && this.mustWait(call)) {
       const { promise } = this.#check.result;

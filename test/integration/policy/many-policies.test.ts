@@ -62,7 +62,8 @@ describe.each([50, 200])('%i policies of one collector each', (count) => {
       const replica = made.start();
       expect(await made.until(isReady(made), 5 * minuteMs)).toBe(true);
       await made.clock.advance(2 * minuteMs);
-      // Each policy is reconciled at most twice: before and after the operator has read the collector list.
+      // Each policy is reconciled at most twice: once before and once after the operator has read the
+      // collector list.
       expect(cost.reconciles).toBeLessThanOrEqual(2 * count);
       expect(cost.looks + cost.comparisons).toBeLessThanOrEqual(6 * count);
       replica.kill();

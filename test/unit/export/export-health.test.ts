@@ -200,7 +200,7 @@ describe('the message', () => {
     ],
     [
       input({ pausedBy: 'spec.paused', view: viewOf({ searches: 1 }) }),
-      'Paused by spec.paused: no new searches start. 1 running search will be completed.',
+      'Paused by spec.paused: no new searches start. 1 running search will run to completion.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' } }) }),

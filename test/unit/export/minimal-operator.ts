@@ -76,7 +76,7 @@ export class MinimalOperator {
   step(): boolean {
     const { start, stop, isCovered } = this.decide();
     if (isCovered) return false;
-    // In half of the steps, the stopped searches continue, to simulate a decision that came too late to stop them.
+    // In half of the steps, searches that should stop keep running, to simulate a decision that came too late.
     const stopped = this.#random.next() < 0.5 ? stop : [];
     this.#running = this.#running.filter((search) => !stopped.includes(search));
     const facts = { createdAtMs: 0, isSearching: true, messageCount: 0, scannedBytes: 0 };

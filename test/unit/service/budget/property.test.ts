@@ -25,8 +25,8 @@ interface Caller {
 }
 
 /**
- * Maximum time in ms for which the server keeps processing a cancelled request. It is less than the 10 s for which the
- * budget counts such a request (B2).
+ * Maximum time in ms for which the server keeps processing a cancelled request. It is less than the 10 s during which
+ * the budget still counts such a request as running (B2).
  */
 const longestAfterMs = 9_000;
 /** Maximum time in ms for which the server keeps processing a cancelled status request. */
