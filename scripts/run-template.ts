@@ -9,8 +9,8 @@ import type { CustomResourceDefinition } from './crd-definition.ts';
 /** SearchExport fields that a schedule's template omits, because the schedule sets them for each run. */
 const leftOut = ['timeRange', 'ttlSecondsAfterFinished', 'paused'];
 /**
- * Title of the schema of a run's spec. Because of this title, the generated types and the reference page refer to the
- * spec of SearchExport instead of repeating it.
+ * Title of the schema of a run's spec. By this title, the generators recognise the schema, so that the types and the
+ * reference page refer to the spec of SearchExport instead of repeating it.
  */
 export const runSpecTitle = 'RunSpec';
 /** TypeScript type of a run's spec, and the import statement that it needs. */

@@ -44,8 +44,8 @@ interface Suite {
 }
 
 /**
- * Environment variables for programs written in Go, such as kubectl and kube-apiserver: these programs then collect
- * garbage less often. They need more memory, but a third less CPU time.
+ * Environment variables that make programs written in Go, such as kubectl and kube-apiserver, collect garbage less
+ * often. The programs then need more memory, but a third less CPU time.
  */
 const fastGo = { GOGC: '500' };
 

@@ -28,7 +28,7 @@ export interface Spender {
 interface UserBudget {
   readonly budget: RequestBudget;
   /**
-   * Budgets indexed by access id. Includes each access key of the user that is in a Secret or still has requests in
+   * Budgets indexed by access id. Includes each of the user's access keys that is in a Secret or still has requests in
    * flight.
    */
   readonly keys: Map<string, KeyBudget>;

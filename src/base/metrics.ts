@@ -38,7 +38,7 @@ export interface Metrics {
     labelNames: readonly string[],
     read: (scrape: object) => Iterable<Sample>,
   ): void;
-  /** Creates a histogram. `buckets` contains upper bounds, in the unit of the histogram's name. */
+  /** Creates a histogram. `buckets` contains upper bounds, in the unit that the histogram's name ends with. */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
 }
 

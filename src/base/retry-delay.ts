@@ -19,7 +19,7 @@ const longestRetryMs = 60_000;
 /** Codes of the errors for refused credentials (401) and for a missing permission (403). */
 const refusals: ReadonlySet<string> = new Set(['service.unauthorized', 'service.forbidden', 'account.unauthorized']);
 
-/** Reports whether the service refused the credentials or a permission. Only a user can fix such an error. */
+/** Reports whether the service rejected the credentials or denied a permission. Only a user can fix such an error. */
 export function isRefusal(error: LogfleetError | undefined): boolean {
   return error !== undefined && refusals.has(error.code);
 }

@@ -410,7 +410,7 @@ Credentials for object stores come from the environment:
       ),
       flag(
         '--export-jobs',
-        'Let exports run in Kubernetes Jobs. Adds the permissions that the Jobs need, and the image of their pods.',
+        'Let exports run in Kubernetes Jobs. This adds the permissions that the Jobs need, and the image of their pods.',
       ),
     ],
     examples: ['manifests | kubectl apply -f -', 'manifests --namespaces team-a,team-b | kubectl apply -f -'],

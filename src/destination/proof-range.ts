@@ -16,7 +16,7 @@ import {
 } from './digest-verdict.ts';
 import { choice, object, optional, type Stored } from './stored-json.ts';
 
-/** Checks for missing rows, from strongest to weakest. */
+/** The checks for missing rows, ordered from the strongest to the weakest. */
 export const proofLevels = [
   /**
    * After the search, the service counted the rows again, and its counts, sizes and times equal those of the written

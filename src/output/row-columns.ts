@@ -165,7 +165,7 @@ export const restBytes = 2;
 
 /**
  * Writes some fields of a row as one JSON object. Returns the length of the object, or 0 if there are no fields. For
- * each field, `members` contains the start of the name and the end of the value.
+ * each field, `members` contains two positions: where the name starts, and where the value ends.
  */
 export function writeRest(target: Buffer, bytes: Buffer, members: readonly number[]): number {
   let at = 0;

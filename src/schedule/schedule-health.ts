@@ -8,7 +8,7 @@ import { type Gap, isIncomplete, maxCounted, maxGaps, type Run, type ScheduleDec
 
 export interface ScheduleHealthInput {
   readonly name: string;
-  /** Flags for commands about the schedule, each preceded by a space, such as ` -n logging`. */
+  /** Flags to append to the commands that messages suggest, each preceded by a space, such as ` -n logging`. */
   readonly flags: string;
   /** Setting or annotation that pauses the schedule. Undefined if the schedule is not paused. */
   readonly pausedBy: string | undefined;

@@ -27,7 +27,7 @@ const figures: readonly StatusFigure<SearchExportSchedule>[] = [
   ],
   [
     'logfleet_schedule_pending_runs',
-    'Number of due runs of a schedule that do not exist yet, counted up to 1000.',
+    "Number of a schedule's runs that are due but do not exist yet, counted up to 1000.",
     ({ pendingRuns }) => pendingRuns,
   ],
   [

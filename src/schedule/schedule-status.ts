@@ -129,8 +129,8 @@ export function readGaps(status: SearchExportScheduleStatus | undefined): readon
 }
 
 /**
- * Returns the start of a schedule without `startTime`: the start in the status. Without a start in the status, returns
- * the most recent cron time before the schedule was created (S2).
+ * Returns the start time of a schedule that does not set `startTime`. This is the start in the status or, if the status
+ * has none, the most recent cron time before the schedule was created (S2).
  */
 function defaultStart({ metadata, status }: SearchExportSchedule, calendar: TickCalendar): number {
   const createdMs = Date.parse(metadata.creationTimestamp);

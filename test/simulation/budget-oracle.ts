@@ -9,8 +9,8 @@ export function budgetViolations({ plan, journal, startMs, state, disturbances }
   const found: string[] = [];
   const { perSecond, endMs, atOnce } = busiest(journal);
   if (perSecond > maxPerSecond) found.push(`B1: ${perSecond} arrivals within the second before ${endMs - startMs}`);
-  // Requests that stalled before a kill may still be running. Later processes do not know about these requests, so the
-  // number of concurrent requests is not checked (B6).
+  // Requests that had stalled when a process was killed may still be running. Later processes do not know about these
+  // requests, so the number of concurrent requests is not checked (B6).
   const stalls = Object.values(plan.scenario.faults ?? {}).some(({ kind }) => kind === 'stall');
   if (stalls && disturbances.some(({ what }) => what.startsWith('kill'))) return found;
   if (atOnce > maxAtOnce) found.push(`B1: ${atOnce} concurrent requests`);

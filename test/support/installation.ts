@@ -60,7 +60,8 @@ async function render(base: 'namespaced' | 'cluster-wide', namespace: string): P
   const directory = kustomization({ namespace, resources, nameSuffix: `-${namespace}` });
   const { status, stdout, stderr } = await kubectl(['kustomize', directory]);
   if (status !== 0) throw new Error(stderr);
-  // The control plane already has the CRDs, and applying them would take longer than applying all other objects.
+  // Skips the CRDs: the control plane already has them, and applying them again would take longer than applying all
+  // other objects.
   const objects = stdout.split(/^---$/m);
   return objects.filter((object) => !/^kind: CustomResourceDefinition$/m.test(object)).join('---');
 }

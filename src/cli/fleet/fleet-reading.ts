@@ -55,8 +55,8 @@ export async function readFleet(options: FleetReadingOptions): Promise<ReadFleet
 }
 
 /**
- * Resolves the promise of `read` when all collectors are listed. Rejects the promise if a user must fix an error, or if
- * requests fail for `maxFailureMs`.
+ * Resolves the promise of `read` when all collectors are listed. Rejects the promise after an error that a user must
+ * fix, or if requests fail for `maxFailureMs`.
  */
 function follow(
   listing: FleetListing,

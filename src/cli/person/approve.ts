@@ -152,7 +152,8 @@ function renderOffline({ status }: CollectorVersionPolicy): string {
 }
 
 /**
- * Reports whether the stage will wait for an approval. An empty stage waits, unless it takes all remaining collectors.
+ * Reports whether the stage will wait for an approval. A stage without collectors waits unless all other collectors run
+ * the target version by then, which the status does not show in advance.
  */
 function needsApproval({ spec }: CollectorVersionPolicy, { name, members }: StageStatus): boolean {
   const stage = spec.strategy.stages?.find((one) => one.name === name);

@@ -103,7 +103,7 @@ export interface ResourcePlace {
   close(): Promise<void>;
 }
 
-/** Place without resources, for a command that reads neither a cluster nor a directory. */
+/** A source without resources, for commands that read neither a cluster nor a directory. */
 export const noPlace: ResourcePlace = {
   namespace: defaultNamespace,
   policies: async () => [],

@@ -1,4 +1,4 @@
-/** Checks the settings of an object store, and finds its proxy and the limit on its connections. */
+/** Checks the settings of an object store, and determines its proxy and its maximum number of connections. */
 import { type Environment, proxyFor, proxyProblem } from '../../base/proxy-environment.ts';
 import { destinationError } from './destination-error.ts';
 

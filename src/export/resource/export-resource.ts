@@ -64,7 +64,10 @@ export function waiterOf(key: ResourceKey): string {
   return `SearchExport ${keyText(key)}`;
 }
 
-/** Removes the export if `ttlSecondsAfterFinished` has passed. Otherwise, requests a reconcile at that time. */
+/**
+ * Removes the export if `ttlSecondsAfterFinished` has passed. Otherwise, schedules a reconcile for the time when it
+ * will have passed.
+ */
 export async function untilRemoval(
   resource: SearchExport,
   { host, clock, log }: Pick<RuntimeOptions, 'host' | 'clock' | 'log'>,

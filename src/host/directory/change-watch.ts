@@ -20,7 +20,10 @@ export class ChangeWatch {
   readonly #options: ChangeWatchOptions;
   readonly #watchers = new Map<string, FSWatcher>();
   #timer: Timer | undefined;
-  /** Latest monotonic time in ms of the next call to `onChange`, whether or not the folders change. */
+  /**
+   * Deadline of the next call to `onChange`, as monotonic time in ms. At the deadline, it is called even if the folders
+   * have not changed.
+   */
   #pollAtMs: number;
   #running = false;
   #changed = false;

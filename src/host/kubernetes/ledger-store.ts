@@ -220,11 +220,10 @@ interface Listing {
 }
 
 /**
- * Lists all Ledgers in pages after the operator starts, because reading ten thousand Ledgers by name would take too
- * long.
+ * Lists all Ledgers in pages once, because reading ten thousand Ledgers by name would take too long.
  *
- * The list is requested when a Ledger is read for the first time after this process has become the leader. Each Ledger
- * in the list is used for one read only. Later reads of the same Ledger are requests by name.
+ * The list is requested by the first read of a Ledger after this process has become the leader. Each Ledger in the list
+ * serves one read only. Later reads of the same Ledger request it by name.
  *
  * Invariants:
  * - The list contains all writes of earlier leaders.

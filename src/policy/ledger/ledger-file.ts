@@ -94,7 +94,7 @@ export class LedgerFile {
   }
 
   /**
-   * Stores the ledger, to which the changes have already been applied. Throws the error `host.conflict` if another
+   * Stores the ledger. The caller has already applied the changes to it. Throws the error `host.conflict` if another
    * process has changed the stored ledger.
    * @param changes entries that differ from the stored ledger
    * @param started collectors of the stage that starts now; empty if no stage starts

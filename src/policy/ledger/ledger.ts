@@ -1,6 +1,6 @@
 /**
- * A policy's ledger in memory. The ledger contains data that the service does not report, such as the number of upgrade
- * attempts and the former version of each collector (U1).
+ * The in-memory ledger of a policy. The ledger contains data that the service does not report, such as the number of
+ * upgrade attempts and the former version of each collector (U1).
  *
  * Invariant: a collector has at most one entry, and an entry has at most one open attempt.
  */

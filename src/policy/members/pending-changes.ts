@@ -70,7 +70,7 @@ export class PendingChanges {
     return this.#memberIndex.stateOf(collectorId, this.#changes.get(collectorId));
   }
 
-  /** Adds ended attempts to the counts of the rollout and, if `stage` is defined, of that stage. */
+  /** Adds ended attempts to the rollout's counts and, if `stage` is defined, also to the counts of that stage. */
   count(stage: number | undefined, change: Tally): void {
     if (change.finished >= 0 && change.failed <= 0) this.#upgraded.add(stage);
     for (const scope of new Set([undefined, stage])) {

@@ -35,7 +35,7 @@ export class ForecastReads {
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** Number of started upgrades whose end has not been shown by a read yet. */
+  /** Number of started upgrades that no read has shown as ended yet. */
   get open(): number {
     return this.#open;
   }

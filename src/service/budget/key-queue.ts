@@ -37,7 +37,7 @@ export interface Occupant {
   /** True if the request was cancelled, and will soon stop counting against the limit on concurrent requests. */
   readonly endsSoon: boolean;
   /**
-   * Cancels the request, so that a keep-alive of a search job can be sent. Undefined if the request must not be
+   * Cancels this request to make room for a keep-alive request of a search job. Undefined if this request must not be
    * cancelled.
    */
   readonly giveUp: (() => void) | undefined;

@@ -4,8 +4,8 @@ import { jobMissings, type RequestFailure } from '../requests/request-failure.ts
 import { endedIn, ServiceError } from '../requests/service-error.ts';
 
 /**
- * Failures after which the search job may still exist, because the replica that responded does not know the job yet, or
- * the request lacked the job's cookie.
+ * Failures that do not prove that the search job is gone: either the replica that responded does not know the job yet,
+ * or the request lacked the job's cookie.
  */
 const mayLive: ReadonlySet<RequestFailure> = new Set(['jobNotKnownYet', 'jobCookieMissing']);
 const missing = jobMissings.filter((failure) => !mayLive.has(failure));

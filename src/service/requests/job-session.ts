@@ -26,7 +26,10 @@ export class JobSession {
     return this.#address;
   }
 
-  /** Monotonic send time, in ms, of the latest request whose response showed that the service knows the job. */
+  /**
+   * Time at which the latest request was sent whose response showed that the job still exists, in ms on the monotonic
+   * clock.
+   */
   get heardAtMs(): number {
     return this.#heardAtMs ?? this.#createdAtMs;
   }

@@ -1,7 +1,7 @@
 /** Finds the parts of docs/service.md that no test in `test/contract/` mentions. */
 import type { ParsedSourceFile, SyntaxNode } from './source-file.ts';
 
-/** Last chapter of docs/service.md that specifies the service. The specification begins with chapter 1. */
+/** Number of the last chapter of the specification in docs/service.md. The specification begins with chapter 1. */
 const lastChapter = 9;
 
 export interface ContractLines {

@@ -186,7 +186,7 @@ describe('each situation', () => {
 });
 
 describe('the first situation in the order of precedence decides', () => {
-  /** Each reason with an input that leads to the reason. Reasons with a higher precedence come first. */
+  /** Each reason with an input that produces it. Reasons with a higher precedence come first. */
   const situations: readonly (readonly [string, Partial<HealthInput>])[] = [
     ['Paused', { pausedBy: 'spec.paused' }],
     ['Unauthorized', { problem: problem('stall') }],

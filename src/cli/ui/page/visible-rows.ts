@@ -11,7 +11,7 @@ export interface RowRange {
   readonly count: number;
 }
 
-/** Number of additional rows to read, both before and after the visible rows. */
+/** Number of additional rows to read on each side of the visible rows. */
 const margin = 30;
 
 /** Returns the visible rows of a scrolled list. Sizes are in pixels. */

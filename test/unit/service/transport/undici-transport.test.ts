@@ -152,7 +152,7 @@ describe('a body that is read as a stream', () => {
   const page = Buffer.alloc(pageBytes, 'abcdefgh');
   const servePage = (_incoming: IncomingMessage, response: ServerResponse) => response.writeHead(200).end(page);
 
-  /** Receiver that keeps all data of a body. `room` decides after each chunk whether the transport must wait. */
+  /** Receiver that buffers an entire body. After each chunk, `room` decides whether the transport must pause. */
   class Sink implements BodyReceiver {
     readonly chunks: Buffer[] = [];
     head: ResponseHead | undefined;
