@@ -45,6 +45,12 @@ function checkRow(bytes: number): void {
   if (bytes > maxRowBytes) throw new Error(`a row has more than ${maxRowBytes} bytes`);
 }
 
+/** Reports whether a field's name equals `name`, which is in lower case, apart from upper and lower case. */
+function isSpelling(field: string, name: string): boolean {
+  // Comparing the lengths first avoids most conversions to lower case.
+  return field.length === name.length && field.toLowerCase() === name;
+}
+
 const [newline, quote, comma, carriageReturn] = [0x0a, 0x22, 0x2c, 0x0d];
 
 class NdjsonReader implements TextReader {
@@ -78,7 +84,7 @@ class NdjsonReader implements TextReader {
   #line(line: Buffer): void {
     const row = JSON.parse(line.toString()) as JsonObject;
     const names = Object.keys(row);
-    this.#sum.take((name) => row[names.findLast((each) => each.toLowerCase() === name) ?? name]);
+    this.#sum.take((name) => row[names.findLast((each) => isSpelling(each, name)) ?? name]);
     this.#rows++;
   }
 }
@@ -92,7 +98,9 @@ class CsvReader implements TextReader {
   readonly #names: string[] = [];
   #cells = new Map<number, string>();
   #column = 0;
-  #text: number[] = [];
+  /** Text of the current CSV cell: the first `#length` bytes. */
+  #text = Buffer.allocUnsafe(1024);
+  #length = 0;
   #isQuoted = false;
   /** Number of bytes of the current record so far. */
   #bytes = 0;
@@ -116,7 +124,7 @@ class CsvReader implements TextReader {
     if (byte === quote) this.#isQuoted = !this.#isQuoted;
     else if (byte === comma && !this.#isQuoted) this.#endCell();
     else if (byte === newline && !this.#isQuoted) this.#endRecord();
-    else if (byte !== carriageReturn && this.#isKept) this.#text.push(byte);
+    else if (byte !== carriageReturn && this.#isKept) this.#append(byte);
   }
 
   /** True if the text of the current CSV cell is needed. The text of header cells is always needed. */
@@ -126,12 +134,17 @@ class CsvReader implements TextReader {
 
   #endCell(): void {
     if (this.#isKept) {
-      const text = Buffer.from(this.#text).toString();
+      const text = this.#text.toString('utf8', 0, this.#length);
       if (this.#columns) this.#cells.set(this.#column, text);
       else this.#names.push(text.toLowerCase());
-      this.#text = [];
+      this.#length = 0;
     }
     this.#column++;
+  }
+
+  #append(byte: number): void {
+    if (this.#length === this.#text.length) this.#text = Buffer.concat([this.#text], 2 * this.#length);
+    this.#text[this.#length++] = byte;
   }
 
   #endRecord(): void {

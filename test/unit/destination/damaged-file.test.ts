@@ -12,6 +12,12 @@ async function parquetRows(file: Uint8Array): Promise<number> {
   return (await readContent({ format: 'Parquet', compression: 'None' }, inChunks(file))).rows;
 }
 
+/** Returns the size in bytes of the heap and of all buffers. */
+function usedMemory(): number {
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
 describe('a damaged file is reported', () => {
   const text = '{"row":"0123456789"}\n'.repeat(5_000);
 
@@ -29,12 +35,16 @@ describe('a damaged file is reported', () => {
     await expect(readContent({ format: 'CSV', compression: 'None' }, content)).rejects.toThrow('inside of quotes');
   });
 
-  test('NDJSON with an endless row', async () => {
+  test.each(['NDJSON', 'CSV'] as const)('%s with an endless row, which is not kept in more memory', async (format) => {
+    const usedAtStart = usedMemory();
+    let used = 0;
     async function* endless() {
-      for (const chunk = Buffer.alloc(2 ** 22, ' '); ; ) yield chunk;
+      for (const chunk = Buffer.alloc(2 ** 22, 'a'); ; used = Math.max(used, usedMemory())) yield chunk;
     }
-    const reading = readContent({ format: 'NDJSON', compression: 'None' }, endless());
-    await expect(reading).rejects.toThrow('a row has more than 134217728 bytes');
+    await expect(readContent({ format, compression: 'None' }, endless())).rejects.toThrow(
+      'a row has more than 134217728 bytes',
+    );
+    expect(used - usedAtStart).toBeLessThan(5 * 2 ** 27);
   });
 
   test.each([
