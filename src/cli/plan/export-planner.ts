@@ -42,12 +42,12 @@ interface ExportPlanningOptions {
 
 /**
  * Plan of one export. `complete`: the export has already ended. `tooNew`: no search starts before `untilMs`, because
- * too much of the data is too new (E11).
+ * too much of the data is too new (E11). `hindrances` of such an export are the reasons why it will not start even then.
  */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'searches'; readonly plan: PlannedSearches }
   | { readonly kind: 'complete' }
-  | { readonly kind: 'tooNew'; readonly untilMs: number }
+  | { readonly kind: 'tooNew'; readonly untilMs: number; readonly hindrances: readonly string[] }
   | Problem<SearchExport>
 );
 
@@ -145,7 +145,10 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const settledMs = clock.now() - limits.settleDelayMs - clockMarginMs;
   const wanted = definitionOf(resource, 'unknown');
   const beginsMs = settledBeforeSearch(wanted);
-  if (settledMs < beginsMs) return { kind: 'tooNew', resource, untilMs: beginsMs + limits.settleDelayMs };
+  const failure = failureOf(resource);
+  const noSearch = failure === undefined ? pauseOf(pausedBy) : [failure];
+  if (settledMs < beginsMs)
+    return { kind: 'tooNew', resource, untilMs: beginsMs + limits.settleDelayMs, hindrances: noSearch };
   const { toMs } = wanted.identity;
   const account = await accounts.resolve({ namespace, name: resource.spec.credentialsSecretRef.name });
   const definition = definitionOf(endingAt(resource, Math.min(toMs, settledMs)), account.serviceId);
@@ -164,7 +167,6 @@ async function plan(resource: SearchExport, options: ExportPlanningOptions): Pro
   const figures = figuresOf(forecast, rates, limits, { planningMs, digest });
   const planned = { ...forecast, ...figures, settledMs: Math.min(toMs, settledMs), toMs, bytesToScan, digest };
   const shareProblem = shareProblemOf(resource, requestLimits);
-  const failure = failureOf(resource);
   const hindrances = failure ? [failure] : hindrancesOf(planned, definition, limits, { pausedBy, shareProblem, clock });
   return { kind: 'searches', resource, plan: { ...planned, hindrances } };
 }
@@ -292,6 +294,10 @@ function rowsOf(segments: ExportForecast['segments']): number {
   return segments.reduce((sum, { rows }) => sum + rows, 0);
 }
 
+function pauseOf(pausedBy: string | undefined): readonly string[] {
+  return pausedBy === undefined ? [] : [`Paused by ${pausedBy}: no search starts until this pause ends.`];
+}
+
 type SearchFigures = Omit<PlannedSearches, 'hindrances'>;
 
 interface Circumstances extends Pick<ExportPlanningOptions, 'pausedBy' | 'clock'> {
@@ -305,8 +311,7 @@ function hindrancesOf(
   { maxMessages, maxBytesScanned, deadlineMs }: WorkLimits,
   { pausedBy, shareProblem, clock }: Circumstances,
 ): readonly string[] {
-  const sentences: string[] = [];
-  if (pausedBy !== undefined) sentences.push(`Paused by ${pausedBy}: no search starts until this pause ends.`);
+  const sentences: string[] = [...pauseOf(pausedBy)];
   if (shareProblem !== undefined) sentences.push(shareProblem);
   const areCounted = rowsBasis === 'Counted';
   if (!areCounted && !isSplittable) {

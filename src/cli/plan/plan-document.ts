@@ -58,7 +58,7 @@ function describeResult(outlook: Outlook | ExportOutlook): object {
     case 'waiting':
       return { nextTarget: describeNextBuild(outlook.nextBuild), upgrades: 0, notes: [outlook.message] };
     case 'tooNew':
-      return { complete: false, notBefore: isoSeconds(outlook.untilMs) };
+      return { complete: false, notBefore: isoSeconds(outlook.untilMs), notes: outlook.hindrances };
     case 'problem':
       return { problem: { reason: outlook.reason, message: outlook.message } };
   }

@@ -87,13 +87,12 @@ function isNoteworthy(outlook: Plan): boolean {
 
 function blocksOf(outlook: Plan): readonly string[] {
   if (outlook.kind === 'waiting') return [escapeMarkdown(outlook.message)];
-  if (outlook.kind === 'complete' || outlook.kind === 'tooNew') return [];
-  const facts = renderFacts(factsOf(outlook));
-  if (outlook.kind === 'searches') return [facts];
+  const facts = factsOf(outlook);
+  if (outlook.kind !== 'plan') return facts.length === 0 ? [] : [renderFacts(facts)];
   const { plan } = outlook;
   const stages = stageCells(plan);
   return [
-    facts,
+    renderFacts(facts),
     ...(stages ? [renderTable(stages.headings, stages.rows)] : []),
     ...renderDetails('To upgrade', upgradesByStage(plan)),
     ...renderDetails('Left out', leftOutByReason(plan)),

@@ -102,7 +102,12 @@ export function titleOf(outlook: Plan): string {
  */
 export function factsOf(outlook: Plan): readonly Fact[] {
   if (outlook.kind === 'plan') return rolloutFacts(outlook.plan, outlook.resource.spec);
-  return outlook.kind === 'searches' ? exportFacts(outlook.plan, outlook.resource.spec) : [];
+  if (outlook.kind === 'searches') return exportFacts(outlook.plan, outlook.resource.spec);
+  return outlook.kind === 'tooNew' ? butFacts(outlook.hindrances) : [];
+}
+
+function butFacts(hindrances: readonly string[]): readonly Fact[] {
+  return hindrances.map((hindrance) => ['But', hindrance]);
 }
 
 function rolloutFacts(plan: RolloutPlan, { maintenance }: CollectorVersionPolicySpec): readonly Fact[] {
@@ -120,7 +125,7 @@ function rolloutFacts(plan: RolloutPlan, { maintenance }: CollectorVersionPolicy
   return [
     ['Upgrades', describeCounts(plan)],
     ['Rollout', `${rolloutId}, which ${phase}`],
-    ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
+    ...butFacts(plan.hindrances),
     ['Takes', isIdle && forecast?.waitsForEver === undefined ? undefined : describeTime(plan)],
     ['Requests', isIdle || !forecast ? undefined : `${total} requests at up to ${requestsPerSecond} a second: ${uses}`],
     ['Windows', describeWindows(plan, cutoffMs(maintenance))],
@@ -304,7 +309,7 @@ function exportFacts(plan: PlannedSearches, { destination, output }: SearchExpor
     ['Proof', proofText(plan)],
     ['Takes', `about ${renderAge(durationMs)}`],
     ['Writes', `${output.format}${packed} to ${where}`],
-    ...plan.hindrances.map((hindrance): Fact => ['But', hindrance]),
+    ...butFacts(plan.hindrances),
   ];
 }
 

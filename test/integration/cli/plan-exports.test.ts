@@ -203,6 +203,13 @@ describe('the plan of an export', () => {
     expect(journal).toEqual([]);
   });
 
+  test('says of a paused export with unsettled data that it will not start even then', async () => {
+    const { stdout } = await plan(searchExport('  paused: true', { to: '2026-11-02T00:00:00Z' }));
+    expect(stdout).toMatch(
+      /so no search starts before 2026-11-01 00:03 UTC\n {2}But: {7}Paused by spec.paused: no search starts until this pause ends.$/m,
+    );
+  });
+
   test.each([
     [
       searchExport('', { query: '* | limit 3000' }),
