@@ -258,8 +258,8 @@ test("the user's values replace those that the chart sets", async () => {
 
 test('commonLabels adds labels to all objects and to the pods, and podLabels takes precedence', async () => {
   const objects = await renderChart({
-    commonLabels: { team: 'logs', stage: 'production' },
-    podLabels: { team: 'pods' },
+    commonLabels: { team: 'logs', stage: 'production', cost: 'shared' },
+    podLabels: { team: 'pods', cost: '' },
     exportJobs: on,
     exportVolume: on,
     monitoring: { podMonitor: on, alerts: on, dashboard: on },
@@ -268,7 +268,7 @@ test('commonLabels adds labels to all objects and to the pods, and podLabels tak
   const unlabelled = objects.filter(({ metadata }) => metadata.labels?.['team'] !== 'logs');
   expect(unlabelled.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([]);
   const { metadata } = objects.find(({ kind }) => kind === 'Deployment')?.['spec'].template ?? {};
-  expect(metadata.labels).toMatchObject({ team: 'pods', stage: 'production' });
+  expect(metadata.labels).toMatchObject({ team: 'pods', stage: 'production', cost: '' });
 });
 
 test('podSecurityContext can set the group of the volume to 0', async () => {
