@@ -234,7 +234,7 @@ class DenseSearch {
     try {
       const progress = await job.whenFinished(this.#signal);
       if (progress.errors.length > 0) return againAfterErrors(job);
-      const sign = cutSign(progress, tools.quirks.smallestLimit);
+      const sign = cutSign(progress, tools.quirks.smallestLimit, 'Messages');
       const isCertain = sign !== 'roundCount' && sign !== 'smallestLimit';
       // With the maximum number of digits, a search cannot be divided further, so it counts as complete. The count from
       // an aggregation will show whether rows are missing.

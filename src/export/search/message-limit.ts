@@ -43,7 +43,7 @@ const minRound = 10_000;
 export function cutSign(
   facts: CutFacts,
   smallestLimit: number | undefined,
-  results: ExportIdentity['results'] = 'Messages',
+  results: ExportIdentity['results'],
 ): CutSign | undefined {
   const { state, messageCount, isLimitReached } = facts;
   if (state === 'forcePaused') return 'forcePaused';

@@ -111,8 +111,8 @@ const statusLost = 'a status response for the search job was lost, and may have 
 export const searchesAgain = 1;
 
 /**
- * Returns true if the search returned a row exactly at the end of the range. Such a row shows that the service includes
- * the end (E10).
+ * Returns true if the search returned a row exactly at the end of the range. Such a row shows that the service treats
+ * the end of a range as inclusive (E10).
  */
 export function showsInclusiveEnd({ figures, results, isEndMoved }: SearchFacts): boolean {
   return results === 'Messages' && !isEndMoved && figures !== undefined && figures.atEnd > 0;

@@ -56,14 +56,23 @@ export const recordMutants: readonly Mutant[] = [
     shows: 'E6: [',
     mutations: fewerThanCounted,
   },
-  mutant(
-    'E8',
-    'an aggregation is split into intervals',
-    'added',
-    'export/search/export-definition.ts',
-    'const unsplittableReason = whyUnsplittable(identity);',
-    "const unsplittableReason = identity.results === 'Records' ? undefined : whyUnsplittable(identity);",
-  ),
+  {
+    rule: 'E8',
+    name: 'an aggregation is split into intervals',
+    directions: 'added',
+    mutations: [
+      {
+        file: 'export/search/export-definition.ts',
+        find: 'const unsplittableReason = whyUnsplittable(identity);',
+        replace: "const unsplittableReason = identity.results === 'Records' ? undefined : whyUnsplittable(identity);",
+      },
+      {
+        file: 'export/plan/export-planning.ts',
+        find: 'cutSign(progress, quirks.smallestLimit, definition.identity.results)',
+        replace: "cutSign(progress, quirks.smallestLimit, 'Messages')",
+      },
+    ],
+  },
   mutant(
     'E11',
     'an aggregation does not wait until its range is settled',

@@ -36,7 +36,7 @@ describe('a search was cut (E4)', () => {
     ['with 100,000 rows, below a known limit', done(100_000), 200_000, 'roundCount'],
     ['with 123,000 rows', done(123_000), undefined, 'roundCount'],
   ])('%s', (_, facts, smallestLimit, sign) => {
-    expect(cutSign(facts, smallestLimit)).toBe(sign);
+    expect(cutSign(facts, smallestLimit, 'Messages')).toBe(sign);
   });
 
   test.each([
@@ -45,7 +45,7 @@ describe('a search was cut (E4)', () => {
     ['with none', done(0), undefined],
     ['below the smallest limit', done(7_776), 7_777],
   ])('and is not cut %s', (_, facts, smallestLimit) => {
-    expect(cutSign(facts, smallestLimit)).toBeUndefined();
+    expect(cutSign(facts, smallestLimit, 'Messages')).toBeUndefined();
   });
 
   test.each([

@@ -98,7 +98,7 @@ export class MinimalOperator {
       byReceiptTime: this.#world.byReceiptTime,
       isSplittable: true,
       isEndMoved: this.#isEndMoved,
-      sign: cutSign(job, this.#smallestLimit),
+      sign: cutSign(job, this.#smallestLimit, 'Messages'),
       jobCount: job.messageCount,
       pendingErrors: job.pendingErrors,
       hasLostStatus: job.hasLostStatus,
