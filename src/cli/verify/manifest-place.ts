@@ -123,8 +123,7 @@ function foldersOf(text: string, cwd: string, stderr: CommandContext['stderr']):
   }
   const { folders, unread } = findExports(path, { folders: [], unread: [] });
   if (folders.length > 0) {
-    if (unread.length > 0)
-      stderr.write(`logfleet verify: not all folders were verified${printable(unreadText(unread))}\n`);
+    if (unread.length > 0) stderr.write(`logfleet verify: not all folders were verified${unreadText(unread)}\n`);
     return folders;
   }
   throw new UsageError(
@@ -137,7 +136,7 @@ function unreadText(unread: readonly string[]): string {
   const [first, ...more] = unread;
   if (first === undefined) return '';
   const others = more.length === 0 ? '' : ` and ${counted(more.length, 'other folder')}`;
-  return `; these could not be read: ${first}${others}`;
+  return `; these could not be read: ${printable(first)}${others}`;
 }
 
 interface FoundExports {
