@@ -29,6 +29,12 @@ export interface Flight {
   readonly sinceMs: number;
 }
 
+export interface EndedUpgrade {
+  readonly toVersion: string;
+  /** Monotonic time in ms at which the upgrade ended. */
+  readonly atMs: number;
+}
+
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
   /** The policies that select each collector (`#claims`), and the collectors that each policy selects (`#claimed`). */
@@ -41,7 +47,7 @@ export class Ownership {
    */
   readonly #endedUpgrades = new Map<
     string,
-    { readonly policy: string; readonly atMs: number; readonly wasAccepted: boolean }
+    EndedUpgrade & { readonly policy: string; readonly wasAccepted: boolean }
   >();
   /** For each policy, the collectors whose owner may have changed since the policy last called `takeChanged`. */
   readonly #dirty = new Multimap();
@@ -170,29 +176,29 @@ export class Ownership {
   }
 
   /**
-   * Returns the monotonic time in ms at which another policy's upgrade of this collector ended. Returns undefined if
-   * there was no such upgrade.
+   * Returns another policy's upgrade of this collector that has ended. Returns undefined if there was none.
    * @param isForgotten true if this policy's ledger has no entry for the collector; in that case, an accepted upgrade
    * that this policy started is treated like an upgrade by another policy
    */
-  otherUpgradeEndMs(id: string, policy: string, isForgotten = false): number | undefined {
+  otherUpgrade(id: string, policy: string, isForgotten = false): EndedUpgrade | undefined {
     const ended = this.#endedUpgrades.get(id);
     if (!ended) return undefined;
     const counts = ended.policy !== policy || (isForgotten && ended.wasAccepted);
-    return counts ? ended.atMs : undefined;
+    return counts ? ended : undefined;
   }
 
   /**
    * Records that an upgrade has ended. Another policy must not upgrade the collector until a newer collector list has
-   * been read (see `otherUpgradeEndMs`).
+   * been read (see `otherUpgrade`).
    */
   ended(id: string, policy: string, nowMs?: number): void {
     const flight = this.#flights.get(id);
     if (flight?.policy !== policy) return;
     this.#flights.delete(id);
     this.#endedUpgrades.delete(id);
-    const wasAccepted = flight.taskId !== undefined;
-    if (nowMs !== undefined) this.#endedUpgrades.set(id, { policy, atMs: nowMs, wasAccepted });
+    const { toVersion, taskId } = flight;
+    if (nowMs !== undefined)
+      this.#endedUpgrades.set(id, { policy, toVersion, atMs: nowMs, wasAccepted: taskId !== undefined });
     this.#touch(id);
   }
 

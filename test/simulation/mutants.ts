@@ -177,8 +177,8 @@ export const mutants: readonly Mutant[] = [
     'a collector that just reached the target without an entry needs no listing',
     'reselected',
     'policy/members/policy-member-index.ts',
-    'ownership.otherUpgradeEndMs(id, policy, entry === undefined) ?? Number.NaN',
-    'ownership.otherUpgradeEndMs(id, policy, entry === undefined && id.length === 0) ?? Number.NaN',
+    'ownership.otherUpgrade(id, policy, entry === undefined)',
+    'ownership.otherUpgrade(id, policy, entry === undefined && id.length === 0)',
     'U15:',
   ),
   mutant(

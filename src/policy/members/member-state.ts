@@ -47,8 +47,11 @@ export interface MemberInput {
   readonly owned: boolean;
   /** True if this policy will own the collector as soon as the current owner's upgrade has ended (U13). */
   readonly awaited: boolean;
-  /** True if an upgrade of the collector that is not in this policy's ledger may be running (U13). */
-  readonly busyElsewhere: boolean;
+  /**
+   * Version of an upgrade that is not in this policy's ledger, and that is running or whose result no listing shows yet
+   * (U8, U13). Undefined if there is no such upgrade.
+   */
+  readonly elsewhere: string | undefined;
   /** True if the collector reached the target version in this rollout, and later left that version (U8). */
   readonly drifted: boolean;
   /** True if the policy has stages, but no stage may choose the collector. */
@@ -65,9 +68,11 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   if (entry?.open) return 'inProgress';
   if (!input.owned) return input.awaited ? 'inProgress' : 'foreign';
   if (entry?.isRollback) return isRolledBack(entry, context) || !isAtTarget(row, context) ? 'pending' : 'updated';
-  if (isUpdated(row, entry?.ending, context)) return 'updated';
+  // During an upgrade to another version, the row may show the target version although the collector has left it.
+  const isRowValid = (input.elsewhere ?? context.targetVersion) === context.targetVersion;
+  if (isRowValid && isUpdated(row, entry?.ending, context)) return 'updated';
   if (skipReason(input, context)) return 'skipped';
-  if (input.busyElsewhere) return 'inProgress';
+  if (input.elsewhere !== undefined) return 'inProgress';
   if (isNewer(row, context)) return 'newer';
   const { ending, used = 0 } = entry ?? {};
   // A collector that went offline while it ran the target version is not upgraded again, because that version may be

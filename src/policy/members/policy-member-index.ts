@@ -10,7 +10,7 @@ import { type SetView, SparseMap, SparseSet, SparseSets } from '../../base/spars
 import { timeZone } from '../../base/time-zone.ts';
 import type { FleetListing } from '../../fleet/fleet-listing.ts';
 import { countVersions, type Row } from '../../fleet/fleet-rows.ts';
-import type { Flight, Ownership } from '../../fleet/ownership.ts';
+import type { EndedUpgrade, Flight, Ownership } from '../../fleet/ownership.ts';
 import type { PolicySettings } from '../attempts/settings.ts';
 import type { Entry, Ledger } from '../ledger/ledger.ts';
 import { opensByCollector } from '../schedule/maintenance-calendar.ts';
@@ -37,7 +37,7 @@ export interface MemberIndexOptions {
   readonly spec: CollectorVersionPolicySpec;
   readonly listing: ListedRows;
   /** Read-only part of the ownership table: the owners of collectors, and running upgrades. */
-  readonly ownership: Pick<Ownership, 'owner' | 'first' | 'flight' | 'orphan' | 'otherUpgradeEndMs'>;
+  readonly ownership: Pick<Ownership, 'owner' | 'first' | 'flight' | 'orphan' | 'otherUpgrade'>;
   readonly ledger: Pick<Ledger, 'header' | 'entry' | 'listedIn'>;
   readonly settings: PolicySettings;
 }
@@ -361,14 +361,15 @@ export class PolicyMemberIndex {
     // If `entry` has no open attempt, this policy's upgrade has ended, even if the ownership table still shows it as
     // running.
     const hasEnded = isOurs && entry?.open === undefined;
-    const mayBeUpgraded = hasEnded && entry === undefined && flight.taskId !== undefined;
+    const isForgotten = hasEnded && entry === undefined && flight.taskId !== undefined;
     const row = listing.row(id);
+    const elsewhere = flight && (!isOurs || isForgotten) ? flight : this.#unseenUpgrade(id, entry);
     return {
       row,
       entry,
       owned: hasEnded ? this.comesFirst(id) : this.owns(id),
       awaited: this.comesFirst(id),
-      busyElsewhere: (flight && !isOurs) || mayBeUpgraded || this.unseenSinceMs(id, entry) !== undefined,
+      elsewhere: elsewhere?.toVersion,
       drifted: this.#drifts.has(id),
       unstaged: this.#isUnstaged(id, row),
       zoneless: this.#opensByCollector && row !== undefined && !timeZone(row.collector.timeZone ?? ''),
@@ -381,9 +382,15 @@ export class PolicyMemberIndex {
    * U13).
    */
   unseenSinceMs(id: string, entry: Entry | undefined): number | undefined {
+    const upgrade = this.#unseenUpgrade(id, entry);
+    return upgrade && upgrade.atMs + this.#options.settings.graceMs;
+  }
+
+  #unseenUpgrade(id: string, entry: Entry | undefined): EndedUpgrade | undefined {
     const { listing, ownership, policy, settings } = this.#options;
-    const sinceMs = (ownership.otherUpgradeEndMs(id, policy, entry === undefined) ?? Number.NaN) + settings.graceMs;
-    return (listing.row(id)?.seenAtMs ?? Number.NaN) < sinceMs ? sinceMs : undefined;
+    const upgrade = ownership.otherUpgrade(id, policy, entry === undefined);
+    const seenAtMs = listing.row(id)?.seenAtMs;
+    return upgrade && seenAtMs !== undefined && seenAtMs < upgrade.atMs + settings.graceMs ? upgrade : undefined;
   }
 
   #remove(id: string): void {

@@ -82,6 +82,40 @@ describe('a collector that ran the target before the target changed', () => {
   });
 });
 
+describe('a target that is set back to the version before the rollout (U8)', () => {
+  const two = { ...spec, selector: { matchNames: ['web-0001', 'web-0002'] }, strategy: { maxInProgress: 2 } };
+
+  function watched() {
+    const made = staged({ spec: two });
+    const { patch, status, world } = made;
+    return {
+      ...made,
+      setBack: () => patch({ spec: { target: { version: before } } }),
+      isReached: () => status()?.targetVersion === before && world.ready('production')?.reason === 'AllUpdated',
+    };
+  }
+
+  test.each([1_000, 30_000])('is reached only once the collectors run it again, %d ms later', async (delayMs) => {
+    const { world, at, setBack, isReached, untilReason } = watched();
+    world.start();
+    expect(await untilReason('AllUpdated')).toBe(true);
+    expect(at(target)).toBe(2);
+    await world.clock.advance(delayMs);
+    setBack();
+    expect(await world.until(isReached, hourMs)).toBe(true);
+    expect(at(target)).toBe(0);
+  });
+
+  test('is reached only once upgrades in flight have ended and have been reversed', async () => {
+    const { world, at, tasks, setBack, isReached } = watched();
+    world.start();
+    expect(await world.until(() => tasks().length === 2, hourMs)).toBe(true);
+    setBack();
+    expect(await world.until(isReached, hourMs)).toBe(true);
+    expect([at(target), tasks().length]).toEqual([0, 4]);
+  });
+});
+
 describe('after the ledger was restored or lost (U1)', () => {
   test('a rollout that was stopped since the return stays stopped', async () => {
     const { world, snapshot, tried, away, status, untilReason } = fleet();

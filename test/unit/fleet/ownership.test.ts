@@ -146,9 +146,9 @@ describe('U13: an open attempt holds its collector', () => {
       ownership.began(id, flight('a', { taskId }));
       ownership.ended(id, 'a', 5);
     }
-    const endOf = (id: string, isForgotten: boolean) => ownership.otherUpgradeEndMs(id, 'a', isForgotten);
+    const endOf = (id: string, isForgotten: boolean) => ownership.otherUpgrade(id, 'a', isForgotten)?.atMs;
     expect([endOf('1', true), endOf('2', true), endOf('1', false)]).toEqual([5, undefined, undefined]);
-    expect(ownership.otherUpgradeEndMs('2', 'b')).toBe(5);
+    expect(ownership.otherUpgrade('2', 'b')?.atMs).toBe(5);
   });
 
   test('newer knowledge about the attempt replaces older knowledge', () => {
@@ -194,9 +194,9 @@ describe('U13: an attempt in flight outlives its policy', () => {
     ownership.began('1', flight('a', { taskId: '7' }));
     ownership.ended('1', 'a', 100);
     ownership.forgetOrphans(1_000_000, 100);
-    expect(ownership.otherUpgradeEndMs('1', 'a', true)).toBe(100);
+    expect(ownership.otherUpgrade('1', 'a', true)?.atMs).toBe(100);
     ownership.forgetOrphans(1_000_000, 101);
-    expect(ownership.otherUpgradeEndMs('1', 'a', true)).toBeUndefined();
+    expect(ownership.otherUpgrade('1', 'a', true)).toBeUndefined();
   });
 
   test('the end of an upgrade is forgotten even if another collector was upgraded both before and after it', () => {
@@ -210,7 +210,7 @@ describe('U13: an attempt in flight outlives its policy', () => {
       ownership.ended(id, 'a', endedMs);
     }
     ownership.forgetOrphans(250, 250);
-    expect(['1', '2'].map((id) => ownership.otherUpgradeEndMs(id, 'b'))).toEqual([300, undefined]);
+    expect(['1', '2'].map((id) => ownership.otherUpgrade(id, 'b')?.atMs)).toEqual([300, undefined]);
   });
 });
 

@@ -32,7 +32,7 @@ const input = (more: Partial<MemberInput> = {}): MemberInput => ({
   entry: undefined,
   owned: true,
   awaited: false,
-  busyElsewhere: false,
+  elsewhere: undefined,
   drifted: false,
   unstaged: false,
   zoneless: false,
@@ -49,7 +49,7 @@ describe('each state of a collector', () => {
     ['without a row or an entry', { row: undefined }, 'pending'],
     ['at the target', { row: row(target, 0) }, 'updated'],
     ['with an open attempt', { entry: openEntry() }, 'inProgress'],
-    ['U13: in flight, but missing in the ledger', { busyElsewhere: true }, 'inProgress'],
+    ['U13: in flight, but missing in the ledger', { elsewhere: target }, 'inProgress'],
     ['at a newer version', { row: row(newerVersion, 0) }, 'newer'],
     ['not alive', { row: offlineRow() }, 'offline'],
     ['hosted', { row: hosted }, 'skipped'],
@@ -165,7 +165,7 @@ describe('U7: a collector that no listing shows, at a service with a single buil
 });
 
 describe('the state is the first of two that apply', () => {
-  const everything = { row: offlineRow(newerVersion), drifted: true, busyElsewhere: true, owned: false };
+  const everything = { row: offlineRow(newerVersion), drifted: true, elsewhere: target, owned: false };
 
   test.each<[string, Partial<MemberInput>, string]>([
     ['inProgress before foreign and all others', { ...everything, entry: openEntry() }, 'inProgress'],
@@ -173,17 +173,18 @@ describe('the state is the first of two that apply', () => {
     ['awaited before updated', { row: row(target, 0), owned: false, awaited: true }, 'inProgress'],
     ['foreign before updated', { row: row(target, 0), owned: false }, 'foreign'],
     ['foreign before skipped', { row: hosted, owned: false }, 'foreign'],
-    ['foreign before busy', { busyElsewhere: true, owned: false }, 'foreign'],
+    ['foreign before busy', { elsewhere: target, owned: false }, 'foreign'],
     ['foreign before failed', { entry: endedEntry('failed', {}, { used: 3 }), owned: false }, 'foreign'],
     ['updated before skipped', { row: row(target, 0, { collectorType: 'Hosted' }) }, 'updated'],
-    ['updated before busy', { row: row(target, 0), busyElsewhere: true }, 'updated'],
+    ['updated before busy', { row: row(target, 0), elsewhere: target }, 'updated'],
+    ['U8: busy with another version before updated', { row: row(target, 0), elsewhere: oldVersion }, 'inProgress'],
     ['updated before offline', { row: offlineRow(target) }, 'updated'],
     ['updated before refused', { row: row(target, 0), entry: endedEntry('refused') }, 'updated'],
-    ['skipped before busy', { row: hosted, busyElsewhere: true }, 'skipped'],
+    ['skipped before busy', { row: hosted, elsewhere: target }, 'skipped'],
     ['skipped before offline', { row: row('nightly', 0, { alive: false }) }, 'skipped'],
     ['skipped before drifting', { row: unreadable, drifted: true }, 'skipped'],
-    ['busy before newer', { row: row(newerVersion, 0), busyElsewhere: true }, 'inProgress'],
-    ['busy before offline', { row: offlineRow(), busyElsewhere: true }, 'inProgress'],
+    ['busy before newer', { row: row(newerVersion, 0), elsewhere: target }, 'inProgress'],
+    ['busy before offline', { row: offlineRow(), elsewhere: target }, 'inProgress'],
     ['newer before offline', { row: offlineRow(newerVersion) }, 'newer'],
     ['newer before retrying', { row: row(newerVersion, 0), entry: endedEntry('failed') }, 'newer'],
     ['failed before offline', { row: offlineRow(), entry: endedEntry('failed', {}, { used: 3 }) }, 'failed'],
