@@ -75,12 +75,16 @@ export class Gatherer {
   #handledRequest: string | undefined;
   /** Values of the annotations with which the user last asked logfleet to repeat failed requests. */
   #asked: string;
+  #generation: number | undefined;
+  /** Monotonic time in ms at which this process first saw the current spec; 0 if the status already reflects it. */
+  #specSinceMs = 0;
 
   constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
     this.#runtime = runtime;
     this.#seenBuilds = new SeenBuilds(runtime.environment.host.ledgers, runtime.owner);
     this.#handledRequest = policy.status?.lastHandledReconcileAt;
     this.#asked = askedOf(policy, this.#handledRequest);
+    this.#generation = policy.status?.observedGeneration;
   }
 
   /** Binds the policy to its service, and reads its stored data. */
@@ -90,6 +94,7 @@ export class Gatherer {
     const { credentialsSecretRef, resyncInterval } = policy.spec;
     const secret = { namespace: owner.namespace, name: credentialsSecretRef.name };
     this.#repeatIfAsked(policy, secret);
+    this.#noteSpec(policy);
     const bound = await binding.bind(secret, parseDuration(resyncInterval) ?? 0);
     if (bound instanceof LogfleetError) return this.#unusable(policy, bound);
     this.#runtime.environment.turns.claiming(policy, bound.account.serviceId);
@@ -122,25 +127,25 @@ export class Gatherer {
     const isFirst = verdict?.kind === 'tooYoung' && target === undefined;
     const notOffered = !verdict || verdict.kind === 'offered' || isFirst ? undefined : verdict.message;
     if (problem) turns.unusable(owner.uid);
-    if (bound.listing.completeSinceMs() === undefined) {
+    if (bound.listing.completeSinceMs() === undefined || !verdict) {
       if (problem) turns.exempt(policy, bound.listing);
       else turns.resumes(policy, bound.account.serviceId);
       return this.#unread(bound, target, problem, notOffered);
     }
     if (target === undefined) {
-      if (verdict && verdict.kind !== 'offered') {
+      if (verdict.kind !== 'offered') {
         memberIndexCache.claim(policy, verdict.kind === 'tooYoung' ? verdict.nextBuild.version : verdict.wanted, bound);
         turns.claimed(policy, bound.account.serviceId);
       }
-      return { kind: 'unready', problem, notOffered, ...(verdict?.kind === 'tooYoung' ? { tooYoung: verdict } : {}) };
+      return { kind: 'unready', problem, notOffered, ...(verdict.kind === 'tooYoung' ? { tooYoung: verdict } : {}) };
     }
     const began = policyLedger.isBehind(policy, target);
     const ledger = began ? this.#begin(policy, bound, target) : (policyLedger.known as Ledger);
     const memberIndex = memberIndexCache.current(policy, ledger, bound);
     turns.claimed(policy, bound.account.serviceId);
     if (!problem) turns.usable(owner.uid);
-    const nextBuild = verdict?.kind === 'notOffered' ? undefined : verdict?.nextBuild;
-    const awaitsBuild = verdict?.kind === 'tooYoung';
+    const nextBuild = verdict.kind === 'notOffered' ? undefined : verdict.nextBuild;
+    const awaitsBuild = verdict.kind === 'tooYoung';
     return this.#ready(policy, { bound, ledger, memberIndex, began, nextBuild, awaitsBuild, notOffered, problem });
   }
 
@@ -170,13 +175,25 @@ export class Gatherer {
     if (isReadAnew && ledger) tasks.keepOnly((id, taskId) => ledger.entry(id)?.open?.taskId === taskId);
   }
 
-  /** Chooses the target version. Returns undefined until the list of builds is known. */
+  #noteSpec({ metadata: { generation } }: CollectorVersionPolicy): void {
+    if (generation !== this.#generation) this.#specSinceMs = this.#runtime.environment.clock.monotonic();
+    this.#generation = generation;
+  }
+
+  /**
+   * Chooses the target version. Returns undefined until the list of builds is known. If the list lacks the target and
+   * is older than the spec, it is read again, because the service may offer the build since then.
+   */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
+    if (!builds) return undefined;
     const { policyLedger, environment } = this.#runtime;
     const current = policyLedger.known?.header.target ?? status?.targetVersion;
     const past = { current, seenSinceMs: this.#seenSinceMs ?? new Map(), wallMs: environment.clock.now() };
-    return builds && resolveTarget(spec.target, builds.list, past);
+    const verdict = resolveTarget(spec.target, builds.list, past);
+    if (verdict.kind !== 'notOffered' || builds.sentAtMs >= this.#specSinceMs) return verdict;
+    listing.requestBuilds(this.#specSinceMs);
+    return undefined;
   }
 
   /** Records when the service first offered each build, if the policy sets `minAge`. */
