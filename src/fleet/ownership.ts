@@ -35,6 +35,9 @@ export interface EndedUpgrade {
   readonly atMs: number;
 }
 
+/** Instead of a policy's uid: the policy's ledger was lost while its upgrade was running. */
+const noPolicy = '';
+
 export class Ownership {
   readonly #claimants = new Map<string, Claimant>();
   /** The policies that select each collector (`#claims`), and the collectors that each policy selects (`#claimed`). */
@@ -204,12 +207,14 @@ export class Ownership {
 
   /**
    * Removes all upgrades of a policy from this table. The caller then adds the upgrades from the policy's stored
-   * ledger.
+   * ledger. An upgrade that the service has accepted, but that the stored ledger does not contain, becomes an orphan.
+   * @param isStored reports whether the stored ledger contains the collector
    */
-  forgetFlights(policy: string): void {
+  forgetFlights(policy: string, isStored: (id: string) => boolean): void {
     for (const [id, flight] of this.#flights) {
       if (flight.policy !== policy) continue;
-      this.#flights.delete(id);
+      if (flight.taskId === undefined || isStored(id)) this.#flights.delete(id);
+      else this.#flights.set(id, { ...flight, policy: noPolicy });
       this.#endedUpgrades.delete(id);
       this.#touch(id, policy);
     }

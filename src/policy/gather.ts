@@ -100,7 +100,12 @@ export class Gatherer {
     this.#runtime.environment.turns.claiming(policy, bound.account.serviceId);
     if (bound !== before) memberIndex.close();
     this.#refresh(policy, bound.listing);
-    this.#register(policy, bound, this.#verdict(policy, bound));
+    const verdict = this.#verdict(policy, bound);
+    this.#register(policy, bound, verdict);
+    if (this.#runtime.awaitsResponses) {
+      const target = verdict?.kind === 'offered' ? verdict.version : undefined;
+      return this.#unread(bound, target, binding.problem(), undefined);
+    }
     try {
       await this.#load(policy, bound);
       await this.#recordBuilds(policy, bound);

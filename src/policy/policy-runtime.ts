@@ -75,6 +75,14 @@ export class PolicyRuntime implements PostingPolicy {
     this.memberIndex.forget();
   }
 
+  /**
+   * True while the ledger must not be read, because sent requests have not been answered yet. If the stored ledger has
+   * been deleted, only their responses show which upgrades are running (U15).
+   */
+  get awaitsResponses(): boolean {
+    return this.policyLedger.known === undefined && this.#posting?.hasUnanswered === true;
+  }
+
   /** Reports whether every upgrade request has been answered, and all responses are stored and shown in the status. */
   isIdle(): boolean {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack;
@@ -147,10 +155,13 @@ export class PolicyRuntime implements PostingPolicy {
     const { binding, policyLedger, owner } = this;
     binding.succeeded('posts');
     const { bound } = binding;
-    const ledger = policyLedger.known;
-    if (!open || !bound || bound.account.serviceId !== ledger?.header.service) return;
+    if (!open || !bound) return;
     const { number, toVersion } = open;
-    if (ledger.entry(collectorId)?.open?.number !== number) return;
+    const { known } = policyLedger;
+    const isCurrent = known
+      ? known.header.service === bound.account.serviceId && known.entry(collectorId)?.open?.number === number
+      : bound.ownership.flight(collectorId)?.policy === owner.uid;
+    if (!isCurrent) return;
     bound.ownership.began(collectorId, {
       policy: owner.uid,
       toVersion,

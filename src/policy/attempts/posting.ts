@@ -87,6 +87,11 @@ export class Posting {
     return [...this.#waiting.values()].filter(({ open }) => !open?.probe).length;
   }
 
+  /** True if a request has been sent, and has not been answered yet. */
+  get hasUnanswered(): boolean {
+    return this.#inFlight.size > this.#waiting.size;
+  }
+
   /** Responses to upgrade requests that no decision has evaluated yet, by collector id. */
   get received(): ReadonlyMap<string, ReceivedOutcome> {
     return this.#received;

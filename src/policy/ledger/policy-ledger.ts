@@ -89,10 +89,10 @@ export class PolicyLedger {
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
-    ownership.forgetFlights(owner.uid);
+    ownership.forgetFlights(owner.uid, (id) => ledger?.entry(id) !== undefined);
     if (ledger?.header.service !== account.serviceId) return;
     ledger.setHeader(adoptRolloutState(policy, ledger.header, this.#written));
-    ledger.apply(adoptFromStatus(policy.status, ledger, nowMs));
+    ledger.apply(changesFromStatus(policy, ledger, ownership, nowMs));
     if (!this.#file.isWritten) this.#file.restart(ledger);
     this.#ledger = ledger;
     for (const entry of ledger.open().values()) this.#track(ownership, entry);
@@ -119,7 +119,7 @@ export class PolicyLedger {
     const header = isReported ? adoptLostRolloutState(policy, before, next) : next;
     const ledger = this.#ledger ?? new Ledger(header);
     ledger.begin(header);
-    if (this.#stored === 'missing') ledger.apply(adoptFromStatus(policy.status, ledger, clock.monotonic()));
+    if (this.#stored === 'missing') ledger.apply(changesFromStatus(policy, ledger, ownership, clock.monotonic()));
     for (const entry of ledger.open().values()) this.#track(ownership, entry);
     this.#stored = 'read';
     this.#ledger = ledger;
@@ -159,4 +159,12 @@ export class PolicyLedger {
     const { toVersion, taskId, sinceMs } = open;
     ownership.began(collectorId, { policy: this.#options.owner.uid, toVersion, taskId, sinceMs });
   }
+}
+
+/**
+ * Returns the attempts that only the status contains. Leaves out upgrades that this process knows with their tasks,
+ * because the next decision takes them over from the ownership table.
+ */
+function changesFromStatus({ status }: CollectorVersionPolicy, ledger: Ledger, ownership: Ownership, nowMs: number) {
+  return adoptFromStatus(status, ledger, nowMs).filter(({ collectorId }) => !ownership.orphan(collectorId));
 }

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
+import { Backup } from './backup.ts';
 
 test('an attempt that was written ahead and never sent is not in flight for the next policy', async () => {
   const world = new World({
@@ -79,5 +80,33 @@ test.each(['before', 'after'] as const)(
     expect(await world.until(() => updated() === 4, 30 * minuteMs)).toBe(true);
     expect(failed).toBeGreaterThan(0);
     expect(posts()).toBe(4);
+  },
+);
+
+test.each([
+  ['accepted attempts', {}],
+  ['attempts whose responses are late', { nth: [3, 4] }],
+])(
+  '%s are taken over with their tasks if the ledger is deleted, as Kubernetes does after the policy',
+  async (_, late) => {
+    const world = new World({
+      scenario: {
+        builds: ['19.100-1', '19.150-1', '19.200-1'],
+        groups: { web: { count: 4, version: '19.100-1' } },
+        upgrade: { duration: '5m', lockDelay: '4m' },
+        faults: 'nth' in late ? { slow: { kind: 'delay', delay: '5s', operations: ['createTask'], ...late } } : {},
+      },
+    });
+    world.addSecret();
+    world.addPolicy('production', { target: { version: '19.200-1' } });
+    const nothing = new Backup(world);
+    world.start();
+    const accepted = () => world.snapshot().counters.tasksAccepted;
+    expect(await world.until(() => accepted() === 4, minuteMs)).toBe(true);
+    // The process has not stored the responses yet. It then finds that the ledger is gone, and reads it again.
+    nothing.restoreLedgers();
+    const updated = () => world.policy('production')?.status?.collectors?.updated;
+    expect(await world.until(() => updated() === 4, 30 * minuteMs)).toBe(true);
+    expect(accepted()).toBe(4);
   },
 );

@@ -276,8 +276,22 @@ test('U13: after a new read of its ledger a policy has only the attempts of the 
   }
   ownership.began('1', flight('a'));
   ownership.began('2', flight('b'));
-  ownership.forgetFlights('a');
+  ownership.forgetFlights('a', () => true);
   expect([ownership.flight('1'), ownership.flight('2')?.policy, owner('1')]).toEqual([undefined, 'b', 'b']);
+});
+
+test('U13: an accepted upgrade that a lost ledger contained becomes an orphan', () => {
+  const { ownership } = table(claimant('a'));
+  const upgrades = [
+    ['1', flight('a', { taskId: '7' })],
+    ['2', flight('a', { taskId: undefined })],
+  ] as const;
+  for (const [id, upgrade] of upgrades) {
+    ownership.claim('a', id);
+    ownership.began(id, upgrade);
+  }
+  ownership.forgetFlights('a', () => false);
+  expect([ownership.orphan('1')?.taskId, ownership.flight('2')]).toEqual(['7', undefined]);
 });
 
 describe('notification of changes', () => {
