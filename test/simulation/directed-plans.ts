@@ -295,6 +295,21 @@ const directions: Readonly<Record<string, (seed: number, chance: Chance) => Hist
       },
     });
   },
+  /** The target is set back to the former version while the upgrades of two collectors run, or soon after their end. */
+  setBack: (seed, chance) =>
+    plan(seed, {
+      count: 2,
+      cannotFail: true,
+      spec: { allowDowngrade: true, resyncInterval: '10m' },
+      actions: [
+        {
+          kind: 'patchPolicy',
+          atMs: chance.whole(3_000, 60_000),
+          name: 'first',
+          patch: { spec: { target: { version: old } } },
+        },
+      ],
+    }),
   /** A policy is deleted and recreated right after the service has accepted its upgrades. */
   remade: (seed, chance) => {
     const atMs = chance.whole(1_800, 4_000);

@@ -148,6 +148,15 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   mutant(
+    'U8',
+    'a listing from before an upgrade shows that the target set back is reached',
+    'setBack',
+    'policy/members/member-state.ts',
+    'if (isRowValid && isUpdated(row, entry?.ending, context))',
+    'if ((isRowValid || row) && isUpdated(row, entry?.ending, context))',
+    'U7:',
+  ),
+  mutant(
     'U9',
     'a sweep starts immediately after the last one',
     'slow',

@@ -56,12 +56,33 @@ function tooManyUpdated(
 ): string[] {
   if (target === undefined || !status.collectors) return [];
   let max = 0;
-  for (const id of record.versions.keys()) if (wasAt(record, id, target, atMs)) max++;
+  for (const id of record.versions.keys())
+    if (wasAt(record, id, target, atMs) && !isKnownToHaveLeft(record, id, target, atMs)) max++;
   const { updated } = status.collectors;
   return updated > max
-    ? [`U7: ${policy} shows at ${atMs} that ${updated} collectors run ${target}, but at most ${max} ever ran it`]
+    ? [`U7: ${policy} shows at ${atMs} that ${updated} collectors run ${target}, but at most ${max} can run it`]
     : [];
 }
+
+/**
+ * Reports whether the operator knows, from the status of an upgrade task, that the collector runs another version. The
+ * operator may forget this if a process ends.
+ */
+function isKnownToHaveLeft(record: HistoryRecord, id: string, target: string, atMs: number): boolean {
+  const { disturbances, startMs, state, taskNews, versions } = record;
+  const tasks = new Map(state.tasks.map((task) => [task.id, task]));
+  return taskNews.some(({ taskId, outcome, atMs: seenMs }) => {
+    const task = tasks.get(taskId);
+    if (task?.collectorId !== id || task.toVersion === target || outcome !== 'succeeded') return false;
+    if (seenMs + evaluationMs > atMs || disturbances.some((one) => one.atMs <= atMs)) return false;
+    const leftMs = (reachedAtMs(task) ?? Number.POSITIVE_INFINITY) - startMs;
+    const returned = versions.get(id)?.filter(({ version, sinceMs }) => version === target && sinceMs > leftMs) ?? [];
+    return !returned.some(({ sinceMs }) => sinceMs - versionLookMs <= atMs);
+  });
+}
+
+/** Maximum time in ms until the operator has evaluated the status of an upgrade task. */
+const evaluationMs = 2_000;
 
 /** Checks that the status does not count more collectors as updated than are running the target version. */
 function versionsApart({ atMs, policy, status }: StatusRecord, target: string | undefined): string[] {
