@@ -11,7 +11,7 @@ const columns = 104;
 const file = new URL('../docs/demo.svg', import.meta.url);
 /** Fraction of collectors that have been upgraded when the picture of the rollout is taken. */
 const shownShare = 0.35;
-/** Fraction of the export's time range that is complete when the picture of the export is taken. */
+/** Finished fraction of the export when the picture of the export is taken. */
 const shownCoverage = 0.6;
 
 type ScreenRows = readonly (readonly TextRun[])[];
@@ -45,7 +45,7 @@ const terminal: Output = {
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
     moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });
-    const [, percent] = rows.map((row) => /\] +(\d+)% of /.exec(textOf(row)) ?? []).find(([found]) => found) ?? [];
+    const [, percent] = rows.map((row) => /\] +(\d+)%, /.exec(textOf(row)) ?? []).find(([found]) => found) ?? [];
     exporting = closer(exporting, { rows, distance: Math.abs(Number(percent) / 100 - shownCoverage) });
   },
 };

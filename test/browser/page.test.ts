@@ -106,7 +106,7 @@ describe('the details', () => {
     const { page } = await openPage(browser, shown.url, 'sx/audit/september-audit');
     const texts = await page.locator('article').innerText();
     for (const text of ['3,104,212', 'Digest', '9f2c77ab', 'every interval is proven']) expect(texts).toContain(text);
-    expect(await page.getByRole('img', { name: '100% of the time range exported' }).count()).toBe(1);
+    expect(await page.getByRole('img', { name: '100% of the export done' }).count()).toBe(1);
     expect(await page.locator('.histogram > span').count()).toBe(60);
     await page.context().close();
   });

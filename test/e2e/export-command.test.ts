@@ -103,7 +103,7 @@ describe.concurrent('an export by flags', () => {
     const shell = spawn('sh', ['-c', `"${process.execPath}" "${launcher}" ${command} | head -n 1`], { env });
     const [stdout, stderr] = await Promise.all([text(shell.stdout), text(shell.stderr)]);
     expect(JSON.parse(stdout)).toHaveProperty('_messageid');
-    expect(stderr).toMatch(/default\/export: Exported; 100% of the range.*\n$/);
+    expect(stderr).toMatch(/default\/export: Exported; 100% of the export.*\n$/);
     expect(readdirSync(folder)).toEqual([]);
   });
 

@@ -229,7 +229,7 @@ describe('the npm package', () => {
     const { status, stderr } = await runToEnd(['run', manifests.path], { launcher, env: tenant.env });
     expect({ status, stderr }).toEqual({
       status: 0,
-      stderr: expect.stringContaining(`Exported; 100% of the range; ${logs.messages} rows`),
+      stderr: expect.stringContaining(`Exported; 100% of the export; ${logs.messages} rows`),
     });
   });
 

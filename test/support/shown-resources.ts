@@ -272,7 +272,12 @@ function exporting(nowMs: number): SearchExportStatus {
       { id: '1A2B3D', from: '2026-10-20T12:00:00Z', to: '2026-10-21T00:00:00Z', ...search, messageCount: 12_007 },
     ],
     rowHistogram,
-    conditions: conditionsOf('Reconciling', 'Exporting', '63% of the range is exported; 2 searches run.', nowMs),
+    conditions: conditionsOf(
+      'Reconciling',
+      'Exporting',
+      '63% of the export is done; 2.0M rows have been written; 2 searches are running.',
+      nowMs,
+    ),
   };
 }
 

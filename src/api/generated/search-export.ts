@@ -642,7 +642,7 @@ export interface SearchExportStatus {
   readonly fingerprint?: string;
   /** URL of the folder with the export's files. */
   readonly location?: string;
-  /** Progress of the export: how much of the time range is completed, rows, bytes and speed. */
+  /** Progress of the export: how much of it is finished, rows, bytes and speed. */
   readonly progress?: ProgressStatus;
   /** Kubernetes Job that runs the export. Absent unless `spec.execution.mode` is `Job`. */
   readonly kubernetesJob?: KubernetesJobStatus;
@@ -701,7 +701,7 @@ export interface OperatorEntry {
 export interface SummaryStatus {
   /** State of the export in one word: the reason of its `Ready` condition, for example `Exporting`. */
   readonly state?: string;
-  /** Share of the time range that has been exported and proven complete, for example `42%`. */
+  /** Finished share of the export, for example `42%` (`status.progress.coveredPercent`). */
   readonly progress?: string;
   /** Number of rows in the exported files, for example `1.2M`. */
   readonly rows?: string;
@@ -715,12 +715,13 @@ export interface TimeRangeStatus {
   readonly endTime: string;
 }
 
-/** Progress of the export: how much of the time range is completed, rows, bytes and speed. */
+/** Progress of the export: how much of it is finished, rows, bytes and speed. */
 export interface ProgressStatus {
   /**
-   * Completed share of the export in percent, from 0 to 100, rounded down. It is `100` only when the whole time range
-   * is exported, and its completeness is proven as `spec.proof` requires. Each planned search counts equally, whatever
-   * the length of its time range, because all planned searches return similar numbers of rows.
+   * Finished share of the export in percent, from 0 to 100, rounded down. It is `100` only when the whole time range is
+   * exported, and its completeness is proven as `spec.proof` requires. Each planned search counts equally, whatever the
+   * length of its time range, and however many rows it finds. If some searches find few rows, the share of the rows can
+   * therefore differ.
    */
   readonly coveredPercent: number;
   /**
@@ -774,7 +775,7 @@ export interface WorkerStatus {
   readonly index: number;
   /** Name of the pod's Kubernetes Job. */
   readonly job: string;
-  /** Progress of the export: how much of the time range is completed, rows, bytes and speed. */
+  /** Progress of the export: how much of it is finished, rows, bytes and speed. */
   readonly progress?: ProgressStatus;
   /**
    * Failure that blocks the pod, such as a full destination. The pod retries until it succeeds. Absent while no failure

@@ -79,7 +79,7 @@ export function renderExport(resource: SearchExport, moment: Moment, options: Vi
 function figuresOf(status: SearchExportStatus): string {
   const { summary, progress } = status;
   const done = progress && progress.intervalsDone > 0 ? renderDone(status) : undefined;
-  return [summary?.progress && `${summary.progress} of the range`, done].filter(Boolean).join('; ');
+  return [summary?.progress && `${summary.progress} of the export`, done].filter(Boolean).join('; ');
 }
 
 export function renderIncomplete(intervals: readonly IncompleteInterval[] = []): readonly string[] {
@@ -102,7 +102,7 @@ function coverage(status: SearchExportStatus, width: number, paint: Paint): read
   const { progress, timeRange } = status;
   if (!progress) return [];
   const { coveredPercent } = progress;
-  const range = timeRange ? ` of ${renderSpan(timeRange.startTime, timeRange.endTime)}` : '';
+  const range = timeRange ? `, ${renderSpan(timeRange.startTime, timeRange.endTime)}` : '';
   const label = `${coveredPercent}%${range}`;
   const columns = Math.min(widestBar, width - label.length - 2);
   const barWidth = columns >= 20 ? columns : Math.min(widestBar, width);

@@ -336,7 +336,7 @@ function settling({ view, wording }: ExportHealthInput): ExportHealth | undefine
 function exporting({ view, wording }: ExportHealthInput): ExportHealth {
   const { progress, waitsFor, trouble, unproven: open = [] } = view ?? {};
   const done = progress
-    ? `${percentText(progress.coveredRatio)} of the time range is done; ${rowsText(progress.rows)}`
+    ? `${percentText(progress.coveredRatio)} of the export is done; ${rowsText(progress.rows)}`
     : 'No interval has been searched yet';
   const running = view ? searchesText(view) : '';
   const lacking = open.length === 0 ? '' : `; ${counted(open.length, 'interval')} could not be proven complete`;

@@ -6,7 +6,7 @@ import { measureStatuses, type StatusFigure } from '../../controller/status-metr
 const figures: readonly StatusFigure<SearchExport>[] = [
   [
     'logfleet_export_covered_ratio',
-    'Fraction of the time range that has been exported, from 0 to 1.',
+    'Finished fraction of an export, from 0 to 1. Each planned search counts equally.',
     ({ progress }) => progress && progress.coveredPercent / 100,
   ],
   ['logfleet_export_written_rows', "Rows in an export's files.", ({ progress }) => progress?.rowsWritten],

@@ -46,9 +46,7 @@ describe('an export', () => {
     expect(world.condition('Reconciling')).toMatchObject({ status: 'True', reason: 'Exporting' });
     const message = () => world.condition('Ready')?.message ?? '';
     expect(message()).toBe('Determining how to divide the time range: 2 search jobs are running.');
-    expect(await world.world.until(() => /^\d+% of the time range is done; /.test(message()), 10 * minuteMs)).toBe(
-      true,
-    );
+    expect(await world.world.until(() => /^\d+% of the export is done; /.test(message()), 10 * minuteMs)).toBe(true);
     expect(message()).toMatch(/; 4 searches are running\.$/);
     expect(await world.untilReason('Exported')).toBe(true);
     expect(world.rows()).toEqual(texts(3_000));

@@ -40,7 +40,7 @@ describe('LiveView in a pipe', () => {
   });
 });
 
-it('writes a line in a pipe when the state or the covered range of an export changes', () => {
+it('writes a line in a pipe when the state or the progress of an export changes', () => {
   const { output, view } = start();
   const progress = { ...exportingStatus.progress!, rowsWritten: 1_300_000 };
   view.show(sampleExport());
@@ -49,9 +49,9 @@ it('writes a line in a pipe when the state or the covered range of an export cha
     sampleExport({ status: { ...exportingStatus, progress, summary: { state: 'Exporting', progress: '43%' } } }),
   );
   view.end();
-  expect(output.text.split('\n').map((line) => line.slice(0, 60))).toEqual([
-    'logging/errors: Exporting; 42% of the range; 1,234,567 rows,',
-    'logging/errors: Exporting; 43% of the range; 1,300,000 rows,',
+  expect(output.text.split('\n').map((line) => line.slice(0, 61))).toEqual([
+    'logging/errors: Exporting; 42% of the export; 1,234,567 rows,',
+    'logging/errors: Exporting; 43% of the export; 1,300,000 rows,',
     '',
   ]);
 });
@@ -87,10 +87,10 @@ describe('LiveView in a pipe that has been quiet', () => {
     }
     expect(texts[0]).toMatch(/^logging\/errors: Exporting; 42%.*\n$/);
     expect(output.text.split('\n').slice(1)).toEqual([
-      'logging/errors: 42% of the range, 2 searches run. The running searches have found 10 messages so far.',
-      'logging/errors: 42% of the range, 2 searches run. The running searches have found 50 messages so far.',
-      'logging/errors: 42% of the range, 2 searches run. The running searches have found 130 messages so far.',
-      'logging/errors: 42% of the range, 2 searches run. The running searches have found 200 messages so far.',
+      'logging/errors: 42% of the export, 2 searches run. The running searches have found 10 messages so far.',
+      'logging/errors: 42% of the export, 2 searches run. The running searches have found 50 messages so far.',
+      'logging/errors: 42% of the export, 2 searches run. The running searches have found 130 messages so far.',
+      'logging/errors: 42% of the export, 2 searches run. The running searches have found 200 messages so far.',
       '',
     ]);
     view.gone({ kind: 'SearchExport', namespace: 'logging', name: 'errors' });

@@ -49,7 +49,7 @@ export const exportingStatus: SearchExportStatus = {
       type: 'Ready',
       status: 'False',
       reason: 'Exporting',
-      message: '42% of the range, 2 searches run.',
+      message: '42% of the export, 2 searches run.',
       lastTransitionTime: ago(200),
     },
     { type: 'Reconciling', status: 'True', reason: 'Exporting', message: 'Exporting.', lastTransitionTime: ago(200) },

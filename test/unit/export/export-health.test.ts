@@ -167,36 +167,36 @@ describe('the message', () => {
   });
 
   test.each<[ExportHealthInput, string]>([
-    [input(), '42% of the time range is done; 1.2M rows have been written.'],
+    [input(), '42% of the export is done; 1.2M rows have been written.'],
     [
       input({ view: viewOf({ searches: 4 }) }),
-      '42% of the time range is done; 1.2M rows have been written; 4 searches are running.',
+      '42% of the export is done; 1.2M rows have been written; 4 searches are running.',
     ],
     [
       input({ view: viewOf({ searches: 4, waitingSearches: 1 }) }),
-      '42% of the time range is done; 1.2M rows have been written; 4 searches are running.',
+      '42% of the export is done; 1.2M rows have been written; 4 searches are running.',
     ],
     [
       input({ view: viewOf({ searches: 2, waitingSearches: 2 }) }),
-      '42% of the time range is done; 1.2M rows have been written; 2 searches are waiting for a free search-job slot, because all exports of one user share the slots that the service allows.',
+      '42% of the export is done; 1.2M rows have been written; 2 searches are waiting for a free search-job slot, because all exports of one user share the slots that the service allows.',
     ],
     [
       input({ view: viewOf({ undescribedFields: ['a', 'b', 'c', 'd'] }) }),
-      '42% of the time range is done; 1.2M rows have been written; so far, the search results do not contain "a", "b", "c" and 1 more of spec.output.fields.',
+      '42% of the export is done; 1.2M rows have been written; so far, the search results do not contain "a", "b", "c" and 1 more of spec.output.fields.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'trouble' }, trouble: { error: error('backoff'), untilMs: 5 } }) }),
-      '42% of the time range is done; 1.2M rows have been written; logfleet will soon retry after this failure: The store does not answer.',
+      '42% of the export is done; 1.2M rows have been written; logfleet will soon retry after this failure: The store does not answer.',
     ],
     [
       input({
         view: viewOf({ waitsFor: { kind: 'retry', delays: [{ ...order, untilMs: 7, message: 'A count differs.' }] } }),
       }),
-      '42% of the time range is done; 1.2M rows have been written; logfleet will soon retry after this failure: A count differs.',
+      '42% of the export is done; 1.2M rows have been written; logfleet will soon retry after this failure: A count differs.',
     ],
     [
       input({ view: viewOf({ waitsFor: { kind: 'maxMessages' }, searches: 1 }) }),
-      '42% of the time range is done; 1.2M rows have been written; 1 search is running; no more searches start, because the limit spec.limits.maxMessages has been reached.',
+      '42% of the export is done; 1.2M rows have been written; 1 search is running; no more searches start, because the limit spec.limits.maxMessages has been reached.',
     ],
     [
       input({ pausedBy: 'spec.paused', view: viewOf({ searches: 1 }) }),
@@ -237,7 +237,7 @@ describe('the message', () => {
     ],
     [
       input({ view: viewOf({ unproven: [unproven], searches: 2 }) }),
-      '42% of the time range is done; 1.2M rows have been written; 2 searches are running; 1 interval could not be proven complete.',
+      '42% of the export is done; 1.2M rows have been written; 2 searches are running; 1 interval could not be proven complete.',
     ],
     [
       input({ view: viewOf({ stage: 'complete', manifest: manifestOf(1, []) }) }),

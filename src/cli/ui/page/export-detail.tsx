@@ -68,7 +68,7 @@ function Coverage({ status }: { status: SearchExportStatus }) {
     ...incomplete.map(({ from, to, reason }) => spanOf(from, to, 'var(--failed)', `not proven: ${reason}`)),
   ];
   const isKnown = spans.length > 0;
-  const label = `${progress.coveredPercent}% of the time range exported, ${renderCount(jobs.length, 'running search')}, ${renderCount(incomplete.length, 'incomplete interval')}`;
+  const label = `${progress.coveredPercent}% of the export done, ${renderCount(jobs.length, 'running search')}, ${renderCount(incomplete.length, 'incomplete interval')}`;
   return (
     <Section title="Coverage">
       {isKnown ? (

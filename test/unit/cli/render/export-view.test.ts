@@ -24,8 +24,8 @@ describe('an export in full', () => {
     const lines = full();
     expect(lines.slice(0, 5)).toEqual([
       'logging/errors   Exporting   1.2M rows',
-      `[${'█'.repeat(18)}▉${' '.repeat(26)}]  42% of 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`,
-      ` ${'·'.repeat(22)}▂${'▄'.repeat(10)}▅${'█'.repeat(11)}`,
+      `[${'█'.repeat(19)}▋${' '.repeat(27)}]  42%, 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`,
+      ` ${'·'.repeat(23)}▂${'▄'.repeat(11)}▇${'█'.repeat(11)}`,
       '1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
       '41,000 rows and 9.8 MiB received per second, done in about 4m50s',
     ]);
@@ -86,8 +86,8 @@ describe('an export while it moves', () => {
     const event = { atMs: nowMs, type: 'Normal' as const, reason: 'Planned', message: '40 intervals' };
     expect(live({ requestsPerSecond: 3.2, events: [event] })).toEqual([
       `logging/errors   Exporting${' '.repeat(59)}1.2M rows   75s`,
-      `[${'█'.repeat(18)}▉${' '.repeat(26)}]  42% of 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`,
-      ` ${'·'.repeat(22)}▂${'▄'.repeat(10)}▅${'█'.repeat(11)}`,
+      `[${'█'.repeat(19)}▋${' '.repeat(27)}]  42%, 2026-11-01 00:00 UTC to 2026-11-02 00:00 UTC`,
+      ` ${'·'.repeat(23)}▂${'▄'.repeat(11)}▇${'█'.repeat(11)}`,
       '1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
       '41,000 rows and 9.8 MiB received per second, 3.2 requests a second, done in about 4m50s',
       'Searching',
@@ -103,8 +103,8 @@ describe('an export while it moves', () => {
   });
 
   test('shows the reason for waiting only while no search runs', () => {
-    expect(live()).not.toContain('42% of the range, 2 searches run.');
-    expect(live({ status: { ...exportingStatus, jobs: [] } })).toContain('42% of the range, 2 searches run.');
+    expect(live()).not.toContain('42% of the export, 2 searches run.');
+    expect(live({ status: { ...exportingStatus, jobs: [] } })).toContain('42% of the export, 2 searches run.');
   });
 
   test('shows why an export is paused, and how to resume it', () => {
@@ -131,9 +131,9 @@ describe('an export while it moves', () => {
     expect(live({ status: undefined })).toEqual([`logging/errors   starting${' '.repeat(72)}75s`]);
   });
 
-  test('in one line: state, covered range and figures', () => {
+  test('in one line: state, progress and figures', () => {
     expect(renderLine(sampleExport({ status: exportingStatus }))?.line).toBe(
-      'logging/errors: Exporting; 42% of the range; 1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
+      'logging/errors: Exporting; 42% of the export; 1,234,567 rows, 300 MiB of files, in 17 of 40 intervals; 3 duplicates dropped',
     );
     expect(renderLine(sampleExport({ status: {} }))?.line).toBe('logging/errors: Unknown');
   });
@@ -143,7 +143,7 @@ describe('an export while it moves', () => {
     const conditions = [ready, { ...ready, type: 'Reconciling', status: 'True' as const }];
     const status: SearchExportStatus = { conditions, summary: { state: 'DestinationFull', progress: '7%' } };
     expect(renderLine(sampleExport({ status }))?.line).toBe(
-      'logging/errors: DestinationFull; 7% of the range: Make room.',
+      'logging/errors: DestinationFull; 7% of the export: Make room.',
     );
   });
 });
