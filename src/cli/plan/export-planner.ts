@@ -60,6 +60,8 @@ export interface PlannedSearches extends ExportForecast {
   /** Time up to which data can be searched now. Data after this time is still too new. */
   readonly settledMs: number;
   readonly toMs: number;
+  /** Planned number of intervals. It is larger than the number of segments if some segments must be divided. */
+  readonly intervals: number;
   /** Planned number of search jobs, including search jobs that only count rows. */
   readonly jobs: number;
   readonly parallelism: number;
@@ -251,17 +253,20 @@ function figuresOf(
   { parallelism }: WorkLimits,
   { planningMs, digest }: KnownBeforehand,
 ) {
-  const { segments, limit, rowsBasis } = forecast;
+  const { segments, rowsBasis } = forecast;
   const requests = forecast.requests + (digest?.requests ?? 0);
   const rows = rowsOf(segments);
-  const pieces = segments.reduce((sum, segment) => sum + 1 + (limit ? Math.floor(segment.rows / limit) : 0), 0);
+  // A segment with more rows than one search can return is divided into several intervals. If only a minimum of rows is
+  // known, it is unknown whether the segment can be divided.
+  const limit = rowsBasis === 'Minimum' ? undefined : forecast.limit;
+  const intervals = segments.reduce((sum, segment) => sum + 1 + (limit ? Math.floor(segment.rows / limit) : 0), 0);
   const isCounted = rowsBasis === 'Counted' && segments.length > 1;
-  const jobs = pieces + (isCounted ? 1 : 0) + (digest?.jobs ?? 0);
+  const jobs = intervals + (isCounted ? 1 : 0) + (digest?.jobs ?? 0);
   const searchMs = planningMs / (isCounted ? 2 : 1);
   const requestsMs = (Math.max(0, requests - requestsOfPlanning) / rates.requestsPerSecond) * 1_000;
-  const searchingMs = Math.max(requestsMs, ((pieces - 1) / Math.min(parallelism, pieces)) * searchMs);
+  const searchingMs = Math.max(requestsMs, ((intervals - 1) / Math.min(parallelism, intervals)) * searchMs);
   const durationMs = Math.ceil((planningMs + searchingMs) / 1_000) * 1_000;
-  return { rows, jobs, requests, ...rates, parallelism, durationMs };
+  return { rows, intervals, jobs, requests, ...rates, parallelism, durationMs };
 }
 
 /**
@@ -319,11 +324,9 @@ function hindrancesOf(
     sentences.push(
       `The query cannot be split into several searches (${unsplittableReason}), and the service ends a search after ${maximum}: the export would be incomplete.`,
     );
-  } else if (!areCounted) {
+  } else if (isCountRefused) {
     sentences.push(
-      isCountRefused
-        ? 'The service cannot count the rows of this query in advance, so there may be more rows and searches than in this plan.'
-        : 'The rows were not counted in advance, so there may be more rows and searches than in this plan.',
+      'The service cannot count the rows of this query in advance, so there may be more rows and searches than in this plan.',
     );
   }
   const isOneSearch = areCounted && segments.length === 1;

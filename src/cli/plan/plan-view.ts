@@ -290,7 +290,7 @@ function destinationText({ volume, s3, azureBlob, gcs, persistentVolumeClaim: cl
 }
 
 function exportFacts(plan: PlannedSearches, { destination, output }: SearchExportSpec): readonly Fact[] {
-  const { segments, jobs, parallelism, requests, requestsPerSecond, bytesToScan, durationMs } = plan;
+  const { segments, intervals, jobs, parallelism, requests, requestsPerSecond, bytesToScan, durationMs } = plan;
   const from = segments[0]?.fromMs ?? 0;
   const rest =
     plan.settledMs < plan.toMs
@@ -298,11 +298,12 @@ function exportFacts(plan: PlannedSearches, { destination, output }: SearchExpor
       : '';
   const sideBySide = Math.min(parallelism, jobs);
   const order = jobs === 1 ? '' : sideBySide === 1 ? ', one by one' : `, ${sideBySide} at once`;
+  const basis = plan.rowsBasis === 'Estimated' ? ', estimated from the first search' : '';
   const where = destinationText(destination);
   const packed = output.compression === 'None' ? '' : ` with ${output.compression}`;
   return [
     ['Range', `${renderMinute(from)} to ${renderMinute(plan.settledMs)}${rest}`],
-    ['Rows', `${rowsText(plan)} in ${renderCount(segments.length, 'interval')}`],
+    ['Rows', `${rowsText(plan)} in ${renderCount(intervals, 'interval')}${basis}`],
     ['Searches', `${renderCount(jobs, 'search job')}${order}`],
     ['Requests', `about ${renderCount(requests, 'request')} at up to ${requestsPerSecond} a second`],
     ['Scans', bytesToScan === undefined ? undefined : `about ${renderBytes(bytesToScan)}`],

@@ -134,11 +134,9 @@ describe('the plan of an export', () => {
     const world = { logs: { ...scenario.logs, messages: 30_000 }, search: {} };
     const { stdout } = await plan(searchExport(), { scenario: world });
     expect(stdout).toMatch(/^logging\/errors: about 30,\d{3} rows$/m);
-    expect(stdout).toMatch(/^ {2}Rows: {6}about 30,\d{3} rows in 1 interval$/m);
+    expect(stdout).toMatch(/^ {2}Rows: {6}about 30,\d{3} rows in 1 interval, estimated from the first search$/m);
     expect(stdout).toMatch(/and scans about \S+ \S+ \(included above\)$/m);
-    expect(stdout).toContain(
-      'But:       The rows were not counted in advance, so there may be more rows and searches than in this plan.',
-    );
+    expect(stdout).not.toContain('But:');
     const outlook = await plan(searchExport(), { scenario: world, flags: { output: 'json' } });
     const { bytesToScan, rowsAreKnown } = JSON.parse(outlook.stdout).exports[0];
     expect(rowsAreKnown).toBe(false);
@@ -148,16 +146,28 @@ describe('the plan of an export', () => {
     expect(bytesToScan / charged).toBeLessThan(1.05);
   });
 
+  test('is an estimate if one more search can find the rest, and includes this search', async () => {
+    const { stdout, journal } = await plan(searchExport(), {
+      scenario: { ...scenario, search: { messageLimit: 4_000 } },
+    });
+    expect(stdout).toMatch(/^ {2}Rows: {6}about [45],\d{3} rows in 2 intervals, estimated from the first search$/m);
+    // Two searches and the digest.
+    expect(stdout).toMatch(/^ {2}Searches: {2}3 search jobs, 3 at once$/m);
+    expect(stdout).not.toContain('But:');
+    expect(journal.filter(({ operation }) => operation === 'createJob')).toHaveLength(1);
+  });
+
   test('of a service that cannot count rows says so', async () => {
     const refused = { kind: 'status', status: 400, code: 'parse.error', queries: ['*timeslice*'] } as const;
     const { stdout } = await plan(searchExport(), { scenario: { ...scenario, faults: { refused } } });
-    expect(stdout).toMatch(/^ {2}Rows: {6}about \S+ rows in \d+ intervals$/m);
+    expect(stdout).toMatch(/^ {2}Rows: {6}about \S+ rows in \d+ intervals, estimated from the first search$/m);
     expect(stdout).toContain('But:       The service cannot count the rows of this query in advance');
   });
 
   test('has a minimum of rows for a query that cannot be split', async () => {
     const { stdout } = await plan(searchExport('', { query: '* | limit 3000' }));
     expect(stdout).toMatch(/^ {2}Rows: {6}at least 1,000 rows in 1 interval$/m);
+    expect(stdout).toMatch(/^ {2}Searches: {2}1 search job$/m);
   });
 
   test('of an aggregation counts records, to which the message limit does not apply', async () => {
