@@ -270,7 +270,8 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   },
   {
     name: 'forget',
-    description: 'Discard the state of a resource whose manifest was deleted from a directory.',
+    description:
+      'Discard the state of a resource whose manifest was deleted from a directory, or delete a run of a schedule there.',
     arguments: [resourceArgument(kindNames)],
     flags: [
       flag('--dir <dir>', 'Directory of manifests.'),

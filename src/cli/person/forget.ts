@@ -1,13 +1,13 @@
 /**
- * `logfleet forget`: discards the state of a resource whose manifest was deleted (D4). The operator process carries out
- * the request.
+ * `logfleet forget`: discards the state of a resource whose manifest was deleted, or deletes a run of a schedule, which
+ * has no manifest (D4). The operator process carries out the request.
  */
-import { referenceOf } from '../../api/kinds.ts';
+import { type AnyResource, referenceOf } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
 import { shellWord } from '../../base/shell-word.ts';
 import { isSurelyFree } from '../../host/directory/process-lock.ts';
-import { type ResourceRecord, retentionDays } from '../../host/directory/resource-records.ts';
+import { retentionDays } from '../../host/directory/resource-records.ts';
 import { StateDirectory } from '../../host/directory/state-directory.ts';
 import { writeForgetRequest } from '../../host/directory/user-requests.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
@@ -25,34 +25,33 @@ export async function forgetCommand(
 ): Promise<number> {
   const { kind, name } = parseReference(target);
   const { directory, view } = await openView(dir, context, clock);
-  const isMeant = ({ metadata }: ResourceRecord['resource']) =>
+  const isMeant = ({ metadata }: AnyResource) =>
     metadata.name === name && (namespace === undefined || metadata.namespace === namespace);
-  const existing = [...view.resources(kind).list()].find(isMeant);
-  if (existing)
+  const existing = [...view.resources(kind).list()].filter(isMeant);
+  if (existing.some(({ metadata }) => metadata.owner === undefined))
     throw failure(
       'wait',
       'cli.nothingToDo',
       `${target} still has a manifest in ${dir}: delete the manifest, then run ${invocation('forget')} again`,
     );
-  const retained = view.retained().filter(({ resource }) => resource.kind === kind && isMeant(resource));
-  const [one, ...others] = retained;
+  const retained = view.retained().flatMap(({ resource }) => (resource.kind === kind ? [resource] : []));
+  const [one, ...others] = [...existing, ...retained.filter(isMeant)];
   if (!one) {
     const message = `${dir} contains no state of ${target}. State is discarded no later than ${retentionDays} days after the manifest was deleted.`;
     throw failure('wait', 'cli.nothingToDo', message);
   }
   if (others.length > 0)
-    throw new UsageError(
-      `several namespaces contain state of a deleted ${target}; select one of them with -n NAMESPACE`,
-    );
-  await writeForgetRequest(directory, kind, one.resource.metadata, { by: currentUser(), atMs: clock.now() });
+    throw new UsageError(`several namespaces contain state of ${target}; select one of them with -n NAMESPACE`);
+  await writeForgetRequest(directory, kind, one.metadata, { by: currentUser(), atMs: clock.now() });
   const isIdle = await isSurelyFree(new StateDirectory(directory));
   const actor = isIdle
     ? `the next ${invocation('run')} ${shellWord(dir)}`
     : 'the process that is working on the directory';
   const reference = referenceOf(kind, { name });
-  const { namespace: ownNamespace } = one.resource.metadata;
-  context.stdout.write(
-    `${reference} in namespace ${ownNamespace}: ${actor} discards the state. A new manifest with this name starts without state.\n`,
-  );
+  const { namespace: ownNamespace, owner } = one.metadata;
+  const effect = owner
+    ? `deletes this run of ${referenceOf(owner.kind, owner)}. The run's files are kept.`
+    : 'discards the state. A new manifest with this name starts without state.';
+  context.stdout.write(`${reference} in namespace ${ownNamespace}: ${actor} ${effect}\n`);
   return exitStatus.ok;
 }

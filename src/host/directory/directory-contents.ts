@@ -398,21 +398,23 @@ export class DirectoryContents {
 
   /**
    * Updates a resource for which no manifest was found. If its manifest has been deleted, the resource is removed from
-   * the cache, so that no controller acts on it. Its state stays on disk.
+   * the cache, so that no controller acts on it. Its state stays on disk. A resource that the operator created is
+   * deleted if its owner no longer exists, or if a user has run `logfleet forget`.
    */
   async #adoptAbsent(record: ResourceRecord, reading: ManifestReading): Promise<void> {
     const { resource } = record;
     const id = identifyRecord(record);
+    const request = reading.requests.get(id);
+    if (isOwned(record) && (request?.forget === true || !this.#ownerOf(resource.metadata))) {
+      await this.#removeOwned(record);
+      return;
+    }
     if (isOwned(record) || reading.mayExist(id)) {
-      const written = withRequest(resource.metadata.annotations, reading.requests.get(id));
+      const written = withRequest(resource.metadata.annotations, request);
       const metadata = annotated(resource.metadata, written);
       if (!sameValue(metadata, resource.metadata)) await this.#change(record, { ...resource, metadata });
     }
-    if (isOwned(record)) {
-      if (!this.#ownerOf(record.resource.metadata)) await this.#removeOwned(record);
-      return;
-    }
-    if (this.#isKept(id, reading)) return;
+    if (isOwned(record) || this.#isKept(id, reading)) return;
     const retained: ResourceRecord = { ...record, retainedSince: isoText(this.#options.clock.now()) };
     await this.#records.save(retained);
     this.#retained.set(id, retained);

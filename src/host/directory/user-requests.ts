@@ -6,7 +6,7 @@
  *   `{"kind":…,"namespace":…,"name":…,"annotations":{"logfleet.dev/paused":"true"},"writers":{"logfleet.dev/paused":{"by":…,"time":…}}}`.
  *   `null` removes an annotation. `writers` is optional.
  * - A request with `"forget":true` instead of annotations discards the state of a resource whose manifest has been
- *   deleted.
+ *   deleted, or deletes a resource that the operator created.
  * - A request for the whole operator has this form: `{"paused":true,"by":…,"time":…}`.
  *
  * Commands write these request files without holding the operator's lock. That is safe, because each write replaces a
@@ -29,7 +29,10 @@ export interface UserRequest extends ResourceKey {
   readonly annotations: RequestedAnnotations;
   /** Author and time of each annotation in the request, if known. */
   readonly writers: AnnotationWriters;
-  /** True if the request discards the state of a resource whose manifest has been deleted. */
+  /**
+   * True if the request discards the state of a resource whose manifest has been deleted, or deletes a resource that the
+   * operator created.
+   */
   readonly forget: boolean;
 }
 

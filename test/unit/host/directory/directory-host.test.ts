@@ -920,6 +920,20 @@ spec:
       expect(run()).toBeDefined();
     });
 
+    test('is deleted by `logfleet forget`, and can be created again (D4)', async () => {
+      const { place, directories, host, run, create, created } = await withRun();
+      await writeForgetRequest(directories[0]!, 'SearchExport', key, { by: 'bob', atMs: 0 });
+      const view = await openView(place, directories);
+      expect(view.resources('SearchExport').get(key)).toBeUndefined();
+      await host.refresh();
+      expect(run()).toBeUndefined();
+      expect(existsSync(place.path('a/.logfleet/status/SearchExport/logging/errors.json'))).toBe(false);
+      await create();
+      await host.refresh();
+      expect(run()?.metadata.uid).not.toBe(created.metadata.uid);
+      expect(run()).toBeDefined();
+    });
+
     test('is replaced by a manifest of the same name', async () => {
       const { place, host, run, created } = await withRun();
       place.write('a/errors.yaml', manifest('error'));
