@@ -138,7 +138,7 @@ async function openDirectorySwitch(dir: string, context: CommandContext): Promis
       return view.settings().pausedBy;
     },
     set: (paused) => writeSettingsRequest(directory, paused, { by: currentUser(), atMs: systemClock.now() }),
-    idleNote: () => idleNoteOf(dir, directory),
+    idleNote: () => idleNoteOf(dir, directory, view),
     close: async () => {},
   };
 }

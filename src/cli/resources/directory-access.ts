@@ -57,7 +57,7 @@ export async function openDirectory(
     annotate: (kind, key, { name, value }) =>
       writeUserRequest(directory, kind, key, { [name]: value ?? null }, { by: ports.user(), atMs: ports.clock.now() }),
     pauseOfAll: () => view.settings(),
-    idleNote: () => idleNoteOf(dir, directory),
+    idleNote: () => idleNoteOf(dir, directory, view),
     retained: () =>
       [...view.retained()]
         .sort((left, right) => byNamespaceAndName(left.resource, right.resource))
@@ -114,9 +114,18 @@ export async function openView(
 /**
  * Returns a warning if no operator process is working on the directory. `dir` is the directory as the user wrote it.
  */
-export async function idleNoteOf(dir: string, directory: string): Promise<string | undefined> {
+export async function idleNoteOf(dir: string, directory: string, view: DirectoryView): Promise<string | undefined> {
   if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
-  return `No process is working on ${dir}, so nothing happens there. To start one: ${invocation('run')} ${shellWord(dir)}`;
+  const flags = volumesOf(view).map((name) => ` --volume ${name}=DIR`);
+  return `No process is working on ${dir}, so nothing happens there. To start one: ${invocation('run')} ${shellWord(dir)}${flags.join('')}`;
+}
+
+/** Returns the names of the volumes to which the exports and schedules of a directory write, without duplicates. */
+function volumesOf(view: DirectoryView): readonly string[] {
+  const exports = [...view.resources('SearchExport').list()].map(({ spec }) => spec);
+  const schedules = [...view.resources('SearchExportSchedule').list()].map(({ spec }) => spec.template.spec);
+  const names = [...exports, ...schedules].flatMap(({ destination }) => destination.volume?.name ?? []);
+  return [...new Set(names)].sort();
 }
 
 function inOrder(resources: Iterable<AnyResource>, namespace: string | undefined): readonly AnyResource[] {

@@ -11,7 +11,9 @@ import { recordFiles } from '../../../src/host/directory/resource-records.ts';
 import { readUserRequests } from '../../../src/host/directory/user-requests.ts';
 import { recordingContext } from '../../support/recording-context.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
+import { sampleExport } from './sample-export.ts';
 import { rollingStatus, samplePolicy } from './sample-policy.ts';
+import { sampleSchedule } from './sample-schedule.ts';
 
 const kind = 'CollectorVersionPolicy';
 const uid = '3f0c8e52-7f1c-4a3e-9d6b-0a1b2c3d4e5f';
@@ -62,6 +64,23 @@ describe('a directory', () => {
   it('without a running process causes a note', async () => {
     const { reader } = await open();
     expect(await reader.idleNote?.()).toContain(`logfleet run ${directory}`);
+  });
+
+  it('without a running process names the volumes of its exports and schedules', async () => {
+    const write = (file: string, { apiVersion, kind: of, spec, metadata }: AnyResource) => {
+      const { name, namespace } = metadata;
+      return writeFile(
+        join(directory, file),
+        JSON.stringify({ apiVersion, kind: of, spec, metadata: { name, namespace } }),
+      );
+    };
+    await write('export.json', sampleExport());
+    const { spec } = sampleSchedule;
+    const template = { spec: { ...spec.template.spec, destination: { volume: { name: 'archive' } } } };
+    await write('schedule.json', { ...sampleSchedule, spec: { ...spec, template } });
+    await write('same-volume.json', sampleExport({ metadata: { name: 'again' } }));
+    const { reader } = await open();
+    expect(await reader.idleNote?.()).toMatch(/logfleet run \S+ --volume archive=DIR --volume exports=DIR$/);
   });
 
   it('names its retained resources, with file and times', async () => {
