@@ -1079,7 +1079,7 @@ export const searchExportScheduleSchema: StructuralSchema = {
           "rule": "!has(self.template.spec.destination.persistentVolumeClaim)",
           "fieldPath": ".template.spec.destination.persistentVolumeClaim",
           "problem": "cannot be used in a schedule, because the operator records complete runs at the destination, but cannot mount a claim",
-          "remedy": "use s3, for example {bucket: log-exports}, azureBlob or gcs"
+          "remedy": "use s3, for example {bucket: log-exports}, azureBlob or gcs, or volume if the mode is not Job"
         },
         {
           "rule": "!has(self.template.spec.destination.volume) || self.template.spec.execution.mode != \"Job\"",
