@@ -131,8 +131,9 @@ export const searchExportSchema: StructuralSchema = {
           "x-kubernetes-validations": [
             {
               "rule": "has(self.timeZone) || [self.from, self.to].all(text, !text.matches(\"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]+$\"))",
-              "problem": "has a local time, but no time zone",
-              "remedy": "set timeZone, for example to Europe/Berlin or UTC, or give the times an offset"
+              "fieldPath": ".timeZone",
+              "problem": "is missing, but a time without an offset needs a time zone",
+              "remedy": "set it, for example to Europe/Berlin or UTC, or give the times an offset"
             },
             {
               "rule": "self == oldSelf",

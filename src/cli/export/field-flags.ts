@@ -128,6 +128,5 @@ const fieldPaths: readonly (readonly [path: string, flag: string | undefined])[]
   ['metadata.name', '--name'],
   ['metadata.namespace', '-n'],
   ...fieldFlags.map(({ path, option }) => [path, option.long] as const),
-  ['spec.timeRange', '--time-zone'],
   ['spec.destination', '-o'],
 ];

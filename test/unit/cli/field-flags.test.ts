@@ -4,7 +4,7 @@ import { flagOf } from '../../../src/cli/export/field-flags.ts';
 test.each([
   ['spec.query', '--query'],
   ['spec.timeRange.from', '--from'],
-  ['spec.timeRange', '--time-zone'],
+  ['spec.timeRange.timeZone', '--time-zone'],
   ['spec.output.fields[1]', '--fields'],
   ['spec.destination.s3.endpoint', '--endpoint'],
   ['spec.destination.s3.bucket', '-o'],
