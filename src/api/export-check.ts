@@ -143,7 +143,7 @@ function* checkQuery({ query, results, requiresRawMessages }: WrittenExportSpec)
   if (!split.isSplittable) {
     const instead = split.onlyChooses
       ? 'leave out operators that sort or limit rows if you want every row'
-      : 'set spec.results to Records to export the results of the aggregation, or use only operators such as where and parse, which handle each row separately';
+      : 'use only operators such as where and parse, which handle each row separately, or set spec.results to Records if the query aggregates rows';
     yield warning(['spec', 'query'], 'Risky', {
       problem: `${split.reason}, so the query runs as one search job, which returns at most as many rows as the service allows for one job`,
       remedy: instead,

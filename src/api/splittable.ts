@@ -4,6 +4,7 @@
  * export wrong rows. The query is only split at its pipes, not fully parsed.
  */
 import { shortened } from '../base/short-text.ts';
+import { nearest } from './did-you-mean.ts';
 
 export type Splittability =
   | { readonly isSplittable: true }
@@ -71,7 +72,9 @@ function operatorProblem(operator: string): string | undefined {
   if (!isFunction && !form?.test(rest)) {
     const isKnown = form !== undefined;
     const what = isKnown ? `${name}, as it is written here,` : `the operator ${name}`;
-    return `${what} is not known to handle each row separately`;
+    const meant = nearest(name, [...rowOperators.keys(), ...otherOperators]);
+    const hint = meant === undefined || meant === name ? '' : ` (did you mean ${meant}?)`;
+    return `${what} is not known to handle each row separately${hint}`;
   }
   // Because of the word boundary, the pattern tries each word only once. The time is therefore linear in the length of
   // the query.
@@ -114,6 +117,12 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   // the number of slices, their length depends on the search's time range.
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
+
+/** Common query operators that need several rows at once. Their names are not misspelt names of other operators. */
+const otherOperators: readonly string[] = [
+  ...['count', 'count_distinct', 'sum', 'avg', 'min', 'max', 'first', 'last', 'pct', 'median', 'stddev', 'values'],
+  ...['sort', 'order', 'limit', 'top', 'topk', 'dedup', 'join', 'lookup', 'transaction', 'transpose', 'total', 'rank'],
+];
 
 /**
  * Functions whose result depends only on the values of one row. The function `now` is left out, because its result

@@ -108,6 +108,11 @@ describe('an export is warned about', () => {
       'spec.query: the operator count is not known.*one search job',
     ],
     [
+      'a misspelt operator (E8)',
+      { query: '* | wher a = "b"' },
+      'spec.query: the operator wher is not known to handle each row separately \\(did you mean where\\?\\), so',
+    ],
+    [
       'a query that only selects rows (E8)',
       { query: '* | sort by a | limit 1000' },
       'spec.query: the operator sort is not known.*; leave out operators that sort or limit rows if you want',
@@ -115,7 +120,7 @@ describe('an export is warned about', () => {
     [
       'a query that selects and aggregates rows (E8)',
       { query: '* | limit 5 | count' },
-      'set spec.results to Records to export the results of the aggregation',
+      'use only operators such as where and parse, .*, or set spec.results to Records if the query aggregates rows$',
     ],
     [
       'a subquery (E8)',

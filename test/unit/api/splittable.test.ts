@@ -72,6 +72,16 @@ describe('a query can be split (E8)', () => {
     expect(splittability(query)).toMatchObject({ isSplittable: false, reason: expect.stringContaining(reason) });
   });
 
+  test.each([
+    ['* | wher a = "b"', 'the operator wher is not known to handle each row separately (did you mean where?)'],
+    ['* | conut by a', 'the operator conut is not known to handle each row separately (did you mean count?)'],
+    ['* | join (a) as x', 'the operator join is not known to handle each row separately'],
+    ['* | sum(_size)', 'the operator sum is not known to handle each row separately'],
+    ['* | enrich a', 'the operator enrich is not known to handle each row separately'],
+  ])('in %s, suggests a known operator only for a misspelt name', (query, reason) => {
+    expect(splittability(query)).toMatchObject({ reason });
+  });
+
   // A pipe inside quotes or a comment is not an operator. The service defines where quotes and comments end.
   test.each([
     ['apostrophes', `* | parse '"' as a | count | where b = '"'`],
