@@ -172,14 +172,16 @@ export async function makeState({ folder }: StateDirectory): Promise<void> {
   }
 }
 
+/** Says what a person can do if the lock file of a manifest directory is missing or cannot be read. */
+export const unavailableRemedy =
+  'mount the directory again or make it readable. If only its folder .logfleet was deleted, restore this folder from a backup, or restart logfleet, which then begins without the stored state';
+
 /**
  * Fails with `host.disk` if a manifest directory has no lock file. In that case, the directory is probably not mounted,
  * so its missing files must not count as removed (D2).
  */
-export async function requireState({ folder, lockFile }: StateDirectory): Promise<void> {
+export async function requireState({ lockFile }: StateDirectory): Promise<void> {
   if ((await readIfPresent(lockFile)) !== undefined) return;
-  const remedy = 'remount the directory, or move it back';
-  throw failure('backoff', 'host.disk', `${folder} is missing, so the directory is unavailable: ${remedy}`, {
-    reason: 'StateNotWritable',
-  });
+  const message = `${lockFile} is missing, so the directory is unavailable: ${unavailableRemedy}`;
+  throw failure('backoff', 'host.disk', message, { reason: 'StateNotWritable' });
 }

@@ -17,7 +17,7 @@ import type { Clock } from '../../base/clock.ts';
 import { asLogfleetError, isFileAbsent, messageOf } from '../../base/errors.ts';
 import { identify } from '../../base/key-text.ts';
 import { type FoundSettings, identifySettings, type Place, type UnusableManifest } from './directory-settings.ts';
-import { isFolder } from './durable-file.ts';
+import { isFolder, unavailableRemedy } from './durable-file.ts';
 import {
   type FileMemories,
   type FileMemory,
@@ -230,7 +230,7 @@ export class ManifestReader {
       return await scanManifests(directory);
     } catch (error) {
       const problem = `cannot be read (${messageOf(error)})`;
-      gather(gathered, directory, '', unreadable(directory, problem, 'mount it or make it readable'));
+      gather(gathered, directory, '', unreadable(directory, problem, unavailableRemedy));
       return undefined;
     }
   }

@@ -590,6 +590,20 @@ describe('a directory that is moved away during a write', () => {
     await expect(host.writeStatus('CollectorVersionPolicy', changed)).rejects.toMatchObject({ code: 'host.disk' });
   });
 
+  test('stays unavailable if only its state folder was deleted, but a restart begins without state (D2)', async () => {
+    const { place, host, before, owner, version } = await opened();
+    rmSync(place.path('.logfleet'), { recursive: true });
+    await outlast(place, host);
+    expect(get(host, 'web')).toBe(before);
+    await expect(host.ledgers.write(owner, 'head', 'lost', version)).rejects.toMatchObject({
+      message: expect.stringContaining('restart logfleet, which then begins without the stored state'),
+    });
+    await host.close();
+    const next = get(await place.open(), 'web');
+    expect(next.metadata.uid).not.toBe(before.metadata.uid);
+    expect(next.status).toBeUndefined();
+  });
+
   test('is reported immediately, then at growing intervals with the start of the outage, until it is back (H2)', async () => {
     const place = new Workplace();
     place.write('m/web.yaml', policy('web'));
@@ -606,7 +620,7 @@ describe('a directory that is moved away during a write', () => {
     }
     expect(reportedAfter).toEqual([0, 10, 30, 70]);
     const since = new Date(startedAt).toISOString().replace('.000Z', 'Z');
-    const reported = /\/m: trying again: cannot be read \(ENOENT.*; mount it or make it readable/;
+    const reported = /\/m: trying again: cannot be read \(ENOENT.*; mount the directory again .* restart logfleet/;
     for (const line of log.warnings()) expect(line).toMatch(reported);
     for (const line of log.warnings().slice(1)) expect(line).toContain(` ${since}.`);
     renameSync(place.path('away'), place.path('m'));
