@@ -144,7 +144,7 @@ export class DirectoryHost extends DirectoryContents implements Host {
     this.#reported = this.settings();
     if (upgradesBlocked !== undefined && upgradesBlocked !== before.upgradesBlocked) this.#log.warn(upgradesBlocked);
     if (upgradesBlocked === undefined && before.upgradesBlocked !== undefined) {
-      this.#log.info('all manifests in the directory are valid again, so upgrades may resume');
+      this.#log.info('all manifests in the directory are usable again, so policies may start upgrades');
     }
     if (pausedBy !== undefined && pausedBy !== before.pausedBy)
       this.#log.warn('all resources are paused, so no new work starts', { pausedBy });
