@@ -13,7 +13,7 @@ import { counted, wordFor } from '../../base/number-text.ts';
 import { renderBar, renderLegend } from './bars.ts';
 import { conditionOf, holds, isAtWork } from './condition-lines.ts';
 import type { Paint } from './paint.ts';
-import { renderActions, renderStages, renderWait, renderWindow } from './rollout-figures.ts';
+import { isRolledBack, renderActions, renderStages, renderWait, renderWindow } from './rollout-figures.ts';
 import { aligned } from './table.ts';
 import { clip, widthOf, wrap } from './terminal-text.ts';
 import { printable, renderAgeSince, renderEnd, renderExamples } from './text.ts';
@@ -65,7 +65,7 @@ export function renderPolicy(policy: CollectorVersionPolicy, moment: Moment, opt
       ? [renderBar(collectors, Math.min(width, widestBar), paint), ...renderLegend(collectors, width, paint)]
       : [];
     const newest = detail.actions === 0 ? 1 : detail.actions;
-    const stageLines = { max: detail.stages, width: width - 2, nowMs, approve };
+    const stageLines = { max: detail.stages, width: width - 2, nowMs, approve, isRolledBack: isRolledBack(status) };
     return {
       detail: targetOf(policy.spec.target, status),
       figure: summary?.updated === undefined ? undefined : `${summary.updated} updated`,

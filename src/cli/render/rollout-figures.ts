@@ -23,6 +23,7 @@ interface StageLinesOptions {
   readonly nowMs: number;
   /** Command that approves the stage that is waiting for approval. */
   readonly approve?: string | undefined;
+  readonly isRolledBack: boolean;
 }
 
 const stageColours: Readonly<Record<StageStatus['state'], Colour>> = {
@@ -42,14 +43,14 @@ const gap = '  ';
 
 export function renderStages(
   stages: readonly StageStatus[],
-  { max, width, nowMs, approve }: StageLinesOptions,
+  { max, width, nowMs, approve, isRolledBack }: StageLinesOptions,
   paint: Paint,
 ): readonly string[] {
   const first = firstShown(stages, max);
   const shown = stages.slice(first, first + max);
   const names = aligned(shown.map(({ name }) => clip(printable(name), Math.max(6, Math.floor(width / 4)))));
   const states = aligned(shown.map((stage) => renderStageState(stage, nowMs)));
-  const counts = aligned(shown.map(renderCounts));
+  const counts = aligned(shown.map((stage) => renderCounts(stage, isRolledBack)));
   const taken = [names, states, counts].reduce((sum, [text = '']) => sum + widthOf(text) + gap.length, 0);
   const columns = Math.min(widestBar, width - taken);
   const lines = shown.flatMap((stage, index) => {
@@ -169,10 +170,20 @@ export function renderStageState(stage: StageStatus, nowMs: number, stateText: s
   return `${stateText}, ${lastCheck}`;
 }
 
-export function renderCounts(stage: StageStatus): string {
+/** Reports whether the rollout is being rolled back, or was rolled back. */
+export function isRolledBack({ rollout }: Pick<CollectorVersionPolicyStatus, 'rollout'>): boolean {
+  return rollout?.stopped?.reason === reasons.rollingBack;
+}
+
+/**
+ * Renders the numbers of collectors in a stage, such as `7/10, 1 failed, 2 left out`. Collectors that are left out will
+ * not be upgraded, for example because they are offline. In a rollout that is rolled back, they are not shown, because
+ * the status does not distinguish them from collectors that were rolled back.
+ */
+export function renderCounts(stage: StageStatus, isRolledBack: boolean): string {
   const { members, updated, inProgress = 0, failed, state } = stage;
   const failures = renderFailures(stage);
-  const left = overStates.includes(state) ? members - updated - inProgress - failed : 0;
+  const left = overStates.includes(state) && !isRolledBack ? members - updated - inProgress - failed : 0;
   return [
     `${updated}/${members}`,
     ...(inProgress > 0 ? [`${inProgress} in progress`] : []),

@@ -139,7 +139,9 @@ describe('problems name the flag', () => {
     [
       'a time without a time zone',
       ['--query', 'x', '--from', '2026-11-01', '--to', '2026-11-02', '-o', 'x'],
-      expect.stringMatching(/^--time-zone: is missing, but a time without an offset needs a time zone; set it, for example to Europe\/Berlin or UTC/m),
+      expect.stringMatching(
+        /^--time-zone: is missing, but a time without an offset needs a time zone; set it, for example to Europe\/Berlin or UTC/m,
+      ),
     ],
     [
       'a store without TLS',

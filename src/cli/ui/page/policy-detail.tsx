@@ -9,6 +9,7 @@ import type { CollectorVersionPolicy } from '../../../api/kinds.ts';
 import { parseDuration, renderDuration } from '../../../base/duration.ts';
 import { collectorStates } from '../../render/bars.ts';
 import {
+  isRolledBack,
   renderAction,
   renderAnalysis,
   renderCounts,
@@ -54,7 +55,7 @@ export function PolicyDetail({ policy }: { policy: CollectorVersionPolicy }) {
               <Stage
                 key={stage.name}
                 stage={stage}
-                isCurrent={stage.name === rollout?.stage}
+                status={status}
                 soak={spec.strategy.stages?.find(({ name }) => name === stage.name)?.soakDuration}
               />
             ))}
@@ -116,8 +117,16 @@ function versionSegments({ versions = [], targetVersion }: CollectorVersionPolic
   return [...shown, { label: 'other versions', amount: rest, colour: 'var(--missing)' }];
 }
 
-function Stage({ stage, isCurrent, soak }: { stage: StageStatus; isCurrent: boolean; soak: string | undefined }) {
+interface StageProps {
+  readonly stage: StageStatus;
+  readonly status: CollectorVersionPolicyStatus;
+  /** Duration of the stage's soak. */
+  readonly soak: string | undefined;
+}
+
+function Stage({ stage, status, soak }: StageProps) {
   const nowMs = useNow();
+  const isCurrent = stage.name === status.rollout?.stage;
   const { name, members, updated, inProgress = 0, failed, state, startTime } = stage;
   const segments: readonly BarSegment[] = [
     { label: 'updated', amount: updated, colour: 'var(--updated)' },
@@ -130,7 +139,7 @@ function Stage({ stage, isCurrent, soak }: { stage: StageStatus; isCurrent: bool
       <p class="stage-name">{name}</p>
       <p class="stage-state">{renderStageState(stage, nowMs, stateTexts[state])}</p>
       <StackedBar segments={segments} />
-      <p class="stage-counts">{renderCounts(stage)}</p>
+      <p class="stage-counts">{renderCounts(stage, isRolledBack(status))}</p>
       <Soak stage={stage} soak={soak} nowMs={nowMs} />
       {renderAnalysis(stage).map((line) => (
         <p key={line} class="stage-note">

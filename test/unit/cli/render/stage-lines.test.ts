@@ -17,7 +17,7 @@ function stage(name: string, state: StageStatus['state'], more: Partial<StageSta
 }
 
 function shown(stages: readonly StageStatus[], more: Partial<Parameters<typeof renderStages>[1]> = {}) {
-  return renderStages(stages, { max: 10, width: 78, nowMs, ...more }, plain);
+  return renderStages(stages, { max: 10, width: 78, nowMs, isRolledBack: false, ...more }, plain);
 }
 
 describe('renderStages', () => {
@@ -25,7 +25,7 @@ describe('renderStages', () => {
     const states = ['Pending', 'AwaitingApproval', 'Progressing', 'Soaking', 'Completed', 'Stopped'] as const;
     const lines = renderStages(
       states.map((state) => stage('a', state)),
-      { max: 10, width: 78, nowMs },
+      { max: 10, width: 78, nowMs, isRolledBack: false },
       (colour, text) => `<${colour}>${text.trim()}</>`,
     );
     const colours = lines.map((line) => /<(\w+)>[A-Z]/.exec(line)?.[1]);
@@ -145,6 +145,12 @@ describe('renderStages', () => {
     ).toBe(counts);
   });
 
+  it('does not say that collectors are left out if they may have been rolled back', () => {
+    const stages = [stage('canary', 'Completed', { failed: 1 }), stage('rest', 'Stopped')];
+    const counts = shown(stages, { isRolledBack: true }).map((line) => line.split('  ').at(-1));
+    expect(counts).toEqual(['0/10, 1 failed', '0/10']);
+  });
+
   it('leaves out bars if space is limited, and cuts long names', () => {
     const stages = [stage('a-stage-with-a-long-name', 'Progressing', { updated: 3, failed: 1 })];
     expect(shown(stages, { width: 40 })).toEqual(['a-stage-w…  Progressing  3/10, 1 failed']);
@@ -158,7 +164,7 @@ describe('renderCounts', () => {
     ['Progressing', '5/10, 3 in progress, 1 failed'],
     ['Soaking', '5/10, 3 in progress, 1 failed, 1 left out'],
   ] as const)('of a stage in the state %s is %s', (state, text) => {
-    expect(renderCounts(stage('a', state, { updated: 5, inProgress: 3, failed: 1 }))).toBe(text);
+    expect(renderCounts(stage('a', state, { updated: 5, inProgress: 3, failed: 1 }), false)).toBe(text);
   });
 });
 
