@@ -8,12 +8,12 @@ import { annotations } from '../api/annotations.ts';
 import { findCondition, reasons } from '../api/conditions.ts';
 import type { SearchExport } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
-import { hasCode, isExpected, type LogfleetError } from '../base/errors.ts';
+import { isExpected, type LogfleetError } from '../base/errors.ts';
 import { holdMs, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
-import { echoOfRequest } from '../controller/status-text.ts';
+import { echoOfRequest, unconfirmedRequest } from '../controller/status-text.ts';
 import type { StatusWriter } from '../controller/status-writer.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { Destination } from '../destination/store/destination.ts';
@@ -80,14 +80,13 @@ export class ExportRuntime {
    */
   #means: Means | undefined;
   #begun: Begun | undefined;
-  /** True if the export is complete. */
-  #isOver = false;
   /** Number of bytes that all search jobs have scanned, as far as this process knows. */
   #scannedBytes = 0;
   /** Resolves when the work that is being stopped has ended. Undefined if no work is being stopped. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
-  #handledRequest: string | undefined;
+  /** The user's last request for a check for which this process has begun the check. */
+  #takenRequest: string | undefined;
   /** Number of committed intervals in the destination when this process first read it. Undefined until then. */
   #doneAtFirst: number | undefined;
   /** True if this process has replaced the conditions that an earlier process wrote. */
@@ -111,7 +110,7 @@ export class ExportRuntime {
     this.key = { namespace, name };
     this.uid = uid;
     this.#options = options;
-    this.#handledRequest = resource.status?.lastHandledReconcileAt;
+    this.#takenRequest = resource.status?.lastHandledReconcileAt;
     this.#destination = new DestinationChoice({ ...options, ...options.settings, secrets: options.accounts.secrets });
     this.#publisher = exportStatusWriter(resource.metadata, options);
   }
@@ -128,8 +127,8 @@ export class ExportRuntime {
       this.#end();
       return requeue(Number.POSITIVE_INFINITY, true);
     }
-    const isAsked = this.#takeRequest(resource);
-    const health = this.#begun ? undefined : this.#knownHealth(resource, isAsked);
+    this.#takeRequest(resource);
+    const health = this.#begun ? undefined : this.#knownHealth(resource);
     if (!health) return this.#continue(resource);
     this.#options.accounts.secrets.leave(waiterOf(this.key));
     return untilRemoval(resource, this.#options, await this.#publish(resource, health), true);
@@ -160,27 +159,30 @@ export class ExportRuntime {
     return requeue(Number.POSITIVE_INFINITY, true);
   }
 
-  /** True if a user has requested a retry since the last reconcile. */
-  #takeRequest(resource: SearchExport): boolean {
+  /**
+   * Begins a check of the export if a user has requested one since the last reconcile. The status confirms the request
+   * only when the check has ended, so that another process repeats an interrupted check.
+   */
+  #takeRequest(resource: SearchExport): void {
     const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
-    if (asked === undefined || asked === this.#handledRequest) return false;
-    this.#handledRequest = asked;
+    if (asked === undefined || asked === this.#takenRequest) return;
+    this.#takenRequest = asked;
     // After a user has requested a retry, the conditions from an earlier process no longer apply.
     this.#hasVerdict = true;
     this.#options.log.info('the export is being checked again on request', { [annotations.requestedAt]: asked });
     this.#options.accounts.tryAgain(secretOf(resource));
     this.#destination.forget();
-    // Reads the destination again, because the user may have removed the manifest.
-    if (this.#isOver) this.#end();
-    this.#begun?.work.tryAgain();
-    return true;
+    // Reads everything again, because the user may have removed or restored objects at the destination.
+    if (this.#begun?.work.canReread) this.#begun.work.tryAgain();
+    else this.#end();
   }
 
   /**
    * Returns the health of a complete, failed or paused export. Returns undefined if the export's Secrets must be read
    * to determine its health (C1).
    */
-  #knownHealth(resource: SearchExport, isAsked: boolean): ExportHealth | undefined {
+  #knownHealth(resource: SearchExport): ExportHealth | undefined {
+    const isAsked = unconfirmedRequest(resource) !== undefined;
     const complete = shownComplete(resource);
     if (complete) return isAsked ? undefined : shownHealth(complete);
     const failed = findCondition(resource.status?.conditions, 'Failed');
@@ -210,31 +212,29 @@ export class ExportRuntime {
       view = this.#begun?.work.advance(limits);
     }
     this.#scannedBytes = view?.progress?.scannedBytes ?? this.#scannedBytes;
-    this.#isOver = view?.manifest !== undefined;
     if (view) this.#rereadCredentials(resource, view);
     const shownView = view && this.#rejection ? { ...view, lastError: this.#rejection } : view;
     this.#awaitSecrets(resource, pausedBy === undefined ? (problem ?? view?.lastError) : undefined, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // After a restart, a complete export is shown as complete even before the process has read the destination.
-    // However, a damaged destination is shown immediately, because an export that has lost files is not complete.
-    const isLoading =
-      view === undefined || (view.stage === 'loading' && !hasCode(view.lastError, 'destination.damaged'));
-    const isUnread = problem === undefined && isLoading;
-    const complete = isUnread ? shownComplete(resource) : undefined;
+    // A complete export stays complete while it is checked, unless the check meets a failure.
+    const isChecking = problem === undefined && (view?.isChecking ?? true);
+    const complete = isChecking && !view?.lastError ? shownComplete(resource) : undefined;
     const health = complete
       ? shownHealth(complete)
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
-    const statusDelayMs = await (isShown ? this.#publishShown(resource) : this.#publish(resource, health, view));
+    const statusDelayMs = await (isShown
+      ? this.#publishShown(resource)
+      : this.#publish(resource, health, view, !isChecking));
     // Ends the work on a complete export, but only once the status shows that the export is complete.
-    if (view?.manifest && shownComplete(this.#publisher.latest(resource))) this.#end();
+    if (view?.manifest && isShownComplete(this.#publisher.latest(resource))) this.#end();
     // Closes the destination of a paused export (C1), but only once the status shows the results of the last searches.
     const isPausedInStatus = health.reason === reasons.paused && !this.#publisher.heldBack;
     if (isPausedInStatus && this.#begun?.work.canBeginAgain) this.#end();
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
-    const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling;
+    const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling && !isChecking;
     return untilRemoval(this.#publisher.latest(resource), this.#options, delayMs, isIdle);
   }
 
@@ -301,7 +301,7 @@ export class ExportRuntime {
   async #publishShown(resource: SearchExport): Promise<number> {
     const { estimatedCompletionTime: end, ...known } = this.#publisher.known(resource) ?? {};
     const estimate = end !== undefined && this.#mayShow(this.#untilMs(end)) ? { estimatedCompletionTime: end } : {};
-    const essentials = { ...known, ...estimate, ...echoOfRequest(resource) };
+    const essentials = { ...known, ...estimate };
     const delayMs = await this.#publisher.publish(resource, essentials, () => ({ jobs: [] }), undefined);
     return Math.min(delayMs, this.#estimateDelayMs(resource));
   }
@@ -314,12 +314,13 @@ export class ExportRuntime {
     accounts.secrets.wait(waiterOf(this.key), isForPeople ? secretsOf(resource) : [], changes, wake);
   }
 
-  async #publish(resource: SearchExport, health: ExportHealth, view?: WorkView): Promise<number> {
+  /** `hasChecked` is true if the status may confirm the user's last request for a check. */
+  async #publish(resource: SearchExport, health: ExportHealth, view?: WorkView, hasChecked = true): Promise<number> {
     const { clock } = this.#options;
     const startedAtMs = this.#startedAtMs ?? startOf(resource) ?? clock.now();
     const before = this.#publisher.known(resource);
     const definition = this.#begun?.means.definition;
-    const input = { resource, before, health, startedAtMs, definition, view, wallMs: clock.now() };
+    const input = { resource, before, health, startedAtMs, definition, view, hasChecked, wallMs: clock.now() };
     this.#measurePace(health, view);
     const figures = () =>
       health.isComplete && !view ? {} : describeExportFigures(input, this.#paceNow(health, before));
@@ -411,6 +412,11 @@ const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'desti
  */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
+}
+
+/** Returns true if the status shows that the export is complete, and confirms the user's last request for a check. */
+function isShownComplete(resource: SearchExport): boolean {
+  return shownComplete(resource) !== undefined && unconfirmedRequest(resource) === undefined;
 }
 
 function recheckMs(problem: LogfleetError): number {

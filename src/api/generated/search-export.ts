@@ -612,7 +612,8 @@ export interface SearchExportStatus {
   readonly operators?: readonly OperatorEntry[];
   /**
    * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed. A longer value is truncated to
-   * 256 characters. If the annotation gets a new value, logfleet checks the export again.
+   * 256 characters. If the annotation gets a new value, logfleet checks the export again. `lastHandledReconcileAt` gets
+   * this value when the check has ended or, with `execution.mode: Job`, when the export starts again.
    */
   readonly lastHandledReconcileAt?: string;
   /** Short texts about the export for the columns of `kubectl get`. */

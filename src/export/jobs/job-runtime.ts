@@ -487,6 +487,8 @@ export class JobRuntime {
       ...essentials
     } = describeExportEssentials({
       ...{ resource, before, health, startedAtMs, definition: undefined, view: undefined, wallMs: clock.now() },
+      // After a request, the status no longer shows an earlier result, so another process continues the check.
+      hasChecked: true,
     });
     const failedPods = state?.failedPods ?? 0;
     const isOver = state?.phase === 'complete' || state?.phase === 'failed';

@@ -40,12 +40,14 @@ export interface ExportStatusInput {
   /** Settings of the export; undefined while unknown. */
   readonly definition: ExportDefinition | undefined;
   readonly view: WorkView | undefined;
+  /** True if the status may confirm the user's last request for a check, because the check has ended. */
+  readonly hasChecked: boolean;
   readonly wallMs: number;
 }
 
 /** Builds the status fields that are written immediately when they change. */
 export function describeExportEssentials(input: ExportStatusInput): SearchExportStatus {
-  const { resource, before, health, startedAtMs, definition, view, wallMs } = input;
+  const { resource, before, health, startedAtMs, definition, view, hasChecked, wallMs } = input;
   const now = isoSeconds(statusTimeMs(resource.metadata, wallMs));
   const end = health.isComplete ? 'Complete' : health.isFailed ? 'Failed' : undefined;
   const { completionTime: _, estimatedCompletionTime: __, outageStartTime: ___, ...rest } = before ?? {};
@@ -57,7 +59,7 @@ export function describeExportEssentials(input: ExportStatusInput): SearchExport
   return {
     ...kept,
     observedGeneration: resource.metadata.generation,
-    ...echoOfRequest(resource),
+    ...(hasChecked && echoOfRequest(resource)),
     startTime: isoSeconds(startedAtMs),
     // If the status already shows this result, its completion time does not change.
     ...(end && { completionTime: (findCondition(before?.conditions, end) && before?.completionTime) ?? now }),

@@ -8,6 +8,7 @@ import {
   type Decided,
   type DecidedState,
   haltNow,
+  type RunningStep,
   rereadDelayMs,
   standInDelayMs,
   type WorkFacts,
@@ -37,6 +38,7 @@ export function describeState(state: DecidedState, facts: ViewFacts) {
   const { delaysMs, ...described } = describeKind(state, facts);
   return {
     ...described,
+    isChecking: isUnread(state, facts.running) && facts.lastError?.handling.kind !== 'stall',
     digestMs: digestMs(state, facts),
     manifest: state.kind === 'complete' ? state.manifest : undefined,
     requeueAfterMs: requeueAfterMs(delaysMs, facts, described.waitsFor),
@@ -81,6 +83,13 @@ function describeKind(state: DecidedState, facts: ViewFacts): Described {
       return { stage: 'complete', progress, intervals, waitsFor: undefined, delaysMs: [] };
     }
   }
+}
+
+/** Returns true while all objects at the destination must be read, or are being read. */
+function isUnread(state: DecidedState, running: RunningStep | undefined): boolean {
+  if (state.kind !== 'exporting') return state.kind === 'loading';
+  const { step } = running ?? {};
+  return state.unread === 'all' || (step?.kind === 'readRecords' && step.which === 'all');
 }
 
 /** Returns the times in ms until the destination must be cleaned up or read again. */

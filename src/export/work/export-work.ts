@@ -116,6 +116,15 @@ export class ExportWork {
     return !this.#run && this.#searches.list.length === 0 && lastError === undefined && unproven.length === 0;
   }
 
+  /**
+   * True if `tryAgain` makes this work reread all objects at the destination. During the planning, and once the manifest
+   * is being written, only new work reads them again.
+   */
+  get canReread(): boolean {
+    const { kind } = this.#state;
+    return kind === 'loading' || (kind === 'exporting' && this.#run?.step.kind !== 'finish');
+  }
+
   /** Starts all work that the limits allow. Returns the state of the work for the status. */
   advance(limits: WorkLimits): WorkView {
     if (limits.incompletePolicy === 'Keep' && this.#limits.incompletePolicy === 'Fail') this.#searches.keepIncomplete();

@@ -28,6 +28,7 @@ export type UnreadRecords = 'none' | 'new' | 'all';
 export interface Loading {
   readonly kind: 'loading';
   readonly startedAtMs: number;
+  /** If this is not `none`, the destination is read once more after the current read. */
   readonly unread: UnreadRecords;
 }
 
@@ -160,9 +161,11 @@ function afterLoading(state: Loading, event: WorkEvent): WorkState {
     case 'retried':
       return { ...state, unread: 'all' };
     case 'loaded': {
+      // A user has requested a check since this read began, so the read may have missed a change by this user.
+      if (state.unread !== 'none') return { ...state, unread: 'none' };
       const { atMs, found } = event;
       const read = { readAtMs: atMs, othersSeenAtMs: state.startedAtMs, tidyAtMs: atMs + tidyDelayMs };
-      return afterReading({ kind: 'planning', ...read }, found, atMs, state.unread);
+      return afterReading({ kind: 'planning', ...read }, found, atMs);
     }
     default:
       return impossible(state, event);
@@ -174,7 +177,7 @@ function afterPlanning(state: Planning, event: WorkEvent): WorkState {
     case 'retried':
       return state;
     case 'loaded':
-      return afterReading({ ...state, readAtMs: event.atMs }, event.found, event.atMs, 'none');
+      return afterReading({ ...state, readAtMs: event.atMs }, event.found, event.atMs);
     case 'planned':
       // The commit records must be read, because other processes may have used the same plan before (E2).
       return withPlan(state, { plan: event.plan, records: [], verdicts: [] }, 'new');
@@ -209,14 +212,14 @@ function afterExporting(state: Exporting, event: WorkEvent): WorkState {
 }
 
 /** Returns the state after a read of the destination by a process that knew neither a plan nor a manifest. */
-function afterReading(state: Planning, found: StoredObjects, atMs: number, unread: UnreadRecords): WorkState {
+function afterReading(state: Planning, found: StoredObjects, atMs: number): WorkState {
   switch (found.kind) {
     case 'nothing':
       return state;
     case 'manifest':
       return { kind: 'complete', manifest: found.manifest };
     case 'plan':
-      return withPlan({ ...state, othersSeenAtMs: atMs }, found, unread);
+      return withPlan({ ...state, othersSeenAtMs: atMs }, found, 'none');
   }
 }
 

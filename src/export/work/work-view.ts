@@ -35,6 +35,11 @@ export interface StoredManifest {
 
 export interface WorkView {
   readonly stage: WorkStage;
+  /**
+   * True until all objects at the destination have been read since the work began, and since the last request of a user
+   * for a check. A failure that a user must correct also ends the check.
+   */
+  readonly isChecking: boolean;
   /** URL of the export's folder; undefined until the destination has been opened. */
   readonly location: string | undefined;
   /** Progress of the export; undefined until the destination has been read. */

@@ -64,6 +64,24 @@ describe('an export in a Kubernetes Job', () => {
     });
   });
 
+  test('that is complete runs again although the operator ends as soon as it has confirmed the request', async () => {
+    const { world, controller } = jobWorld();
+    let pods = 0;
+    controller.onPod = () => {
+      pods++;
+      return undefined;
+    };
+    world.add(inJob);
+    const operator = world.start();
+    expect(await world.untilReason('Exported')).toBe(true);
+    world.annotate('logfleet.dev/requestedAt', 'now');
+    expect(await world.world.until(() => world.status?.lastHandledReconcileAt === 'now', hourMs)).toBe(true);
+    expect([pods, world.condition('Complete')]).toEqual([1, undefined]);
+    operator.kill();
+    world.start();
+    expect(await world.world.until(() => pods === 2 && world.reason === 'Exported', hourMs)).toBe(true);
+  });
+
   test.each([
     ['MaxMessagesReached', 'failed'],
     ['QueryRefused', 'stalled'],

@@ -28,7 +28,7 @@ function described(view: WorkView | undefined, before?: SearchExportStatus, pace
     limits: undefined,
     wording: resourceWording,
   });
-  const input = { resource, before, health, startedAtMs: wallMs - 60_000, definition, view, wallMs };
+  const input = { resource, before, health, startedAtMs: wallMs - 60_000, definition, view, hasChecked: true, wallMs };
   const essentials = describeExportEssentials(input);
   return { essentials, status: { ...essentials, ...describeExportFigures(input, pace) } };
 }

@@ -7,6 +7,7 @@ import type { WorkView } from '../../../src/export/work/work-view.ts';
 export function viewOf(more: Partial<WorkView> = {}): WorkView {
   return {
     stage: 'exporting',
+    isChecking: false,
     location: 'file:///exports/logging/audit/abc',
     progress: {
       ...{

@@ -55,10 +55,10 @@ describe('an event changes the state', () => {
       { ...exporting, ...afterLoad, verdicts: [verdict(1)], tidyAtMs: 50 + tidyDelayMs },
     ],
     [
-      'after a retry during the first reading, all records are read again',
+      'after a retry during the first reading, everything is read again',
       nextState(loading, retried),
-      loadedPlan,
-      { ...exporting, ...afterLoad, verdicts: [verdict(1)], tidyAtMs: 50 + tidyDelayMs, unread: 'all' },
+      loadedManifest,
+      loading,
     ],
     [
       'the start of a process allows another round',
