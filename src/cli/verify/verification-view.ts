@@ -1,4 +1,5 @@
 /** Renders the result of `logfleet verify` as a table or as JSON. */
+import { annotations } from '../../api/annotations.ts';
 import { groupedText, wordFor } from '../../base/number-text.ts';
 import { isoSeconds, isoText } from '../../base/time-text.ts';
 import type { CommitRecord, CountSource } from '../../destination/commit-record.ts';
@@ -16,6 +17,7 @@ import {
 } from '../../destination/proof-range.ts';
 import { searchAgainAdvice } from '../../destination/recorded-files.ts';
 import { differenceText } from '../../export/work/figure-text.ts';
+import { invocation } from '../command/invocation.ts';
 import { type Paint, paintWith } from '../render/paint.ts';
 import { renderTable } from '../render/table.ts';
 import { wrap, wrapIndented } from '../render/terminal-text.ts';
@@ -65,16 +67,17 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
   const damaged = new Set(intervals.filter(({ files }) => files.some(({ name }) => named.has(name))));
   const searchAgain = () => searchAgainAdvice(layout, intervals, damaged, layout.manifest);
   const kinds = new Set(differences.map(({ kind }) => kind));
+  const isFileWrong = has('files', 'checksums') && damaged.size > 0;
+  // Changed files cause no differences of the kinds `figures` and `partition`. These differences therefore mean that
+  // the manifest was changed.
+  const isManifestWrong = has('range', 'proof', 'manifest', 'figures') || kinds.has('partition');
   const inRecords = kinds.has('record') || differences.some(({ where }) => where.startsWith(`${layout.commits}/`));
   return [
-    ...(has('files', 'checksums') && damaged.size > 0
+    ...(isFileWrong
       ? [`Remedy: restore the missing or changed files, or ${searchAgain()} when the export runs again.`]
       : []),
-    // Changed files cause no differences of the kinds `figures` and `partition`. These differences therefore mean that
-    // the manifest was changed.
-    ...(has('range', 'proof', 'manifest', 'figures') || kinds.has('partition')
-      ? [`Remedy for the manifest: ${manifestAdvice} when the export runs again.`]
-      : []),
+    ...(isManifestWrong ? [`Remedy for the manifest: ${manifestAdvice} when the export runs again.`] : []),
+    ...(isFileWrong || isManifestWrong ? [runAgainAdvice()] : []),
     ...(inRecords
       ? [
           'Remedy for the commit records: restore the original commit records. If no other difference is listed, you can remove them instead, because a complete export does not need them.',
@@ -86,6 +89,12 @@ function advice({ manifest: { intervals }, differences }: Verification): readonl
         ]
       : []),
   ];
+}
+
+/** Returns sentences that tell the user how to make a complete export run again. */
+function runAgainAdvice(): string {
+  const [run, repeated] = [invocation('run DIR'), invocation('export')];
+  return `To run the export again, set the annotation ${annotations.requestedAt} of its SearchExport to a new value. If no operator is running, then start ${run}. If ${repeated} wrote the files, repeat that command instead.`;
 }
 
 interface Check {

@@ -232,10 +232,22 @@ describe('logfleet verify', () => {
     const records =
       'remove manifest\\.json, commits/000000-20261101T020000000Z\\.json to search the missing intervals again';
     expect(said).toMatch(new RegExp(`^Remedy: restore the missing or changed files, or ${records} when`, 'm'));
+    expect(said).toMatch(
+      /^To run the export again, set the annotation logfleet\.dev\/requestedAt of its SearchExport to a new value\. If/m,
+    );
     write(layout.manifest, manifestKind.encode({ ...manifest, totals: { ...manifest.totals, rows: 7 } }));
     expect((await verify('.')).said).toMatch(
       /^Remedy for the manifest: restore the original export manifest, or remove it so that/m,
     );
+  });
+
+  test('says how to run the export again only if a remedy needs it', () => {
+    const isSaid = (difference: Difference) =>
+      reportOf([difference]).some((line) => line.startsWith('To run the export again, '));
+    const where = manifest.intervals[0]?.files[0]?.name ?? '';
+    expect(isSaid({ kind: 'sha256', where })).toBe(true);
+    expect(isSaid({ kind: 'total', where: 'rows' })).toBe(true);
+    expect(isSaid({ kind: 'strayFile', where: 'data/other' })).toBe(false);
   });
 
   const remedyOf: { readonly [K in DifferenceKind]: string } = {
@@ -261,9 +273,12 @@ describe('logfleet verify', () => {
    * is '' for data files, whose remedy begins with `Remedy:`.
    */
   function remedies(differences: readonly Difference[]): readonly string[] {
+    return reportOf(differences).flatMap((line) => /^Remedy(?: for )?([^:]*):/.exec(line)?.[1] ?? []);
+  }
+
+  function reportOf(differences: readonly Difference[]): readonly string[] {
     const read = { incomplete: [], files: 1, rows: 1_000, bytes: 1, recomputed: [], notRecomputed: [] };
-    const lines = renderVerification('', { manifest, differences, ...read }, { width: 1_000, colour: false });
-    return lines.flatMap((line) => /^Remedy(?: for )?([^:]*):/.exec(line)?.[1] ?? []);
+    return renderVerification('', { manifest, differences, ...read }, { width: 1_000, colour: false });
   }
 
   test.each<[boolean, readonly ComparableFigure[], string]>([
