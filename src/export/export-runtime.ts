@@ -217,8 +217,11 @@ export class ExportRuntime {
     this.#awaitSecrets(resource, pausedBy === undefined ? (problem ?? view?.lastError) : undefined, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
     // A complete export stays complete while it is checked, unless the check meets a failure.
-    const isChecking = problem === undefined && (view?.isChecking ?? true);
-    const complete = isChecking && !view?.lastError ? shownComplete(resource) : undefined;
+    const isChecking = problem?.handling.kind !== 'stall' && (view?.isChecking ?? true);
+    const trouble = problem ?? view?.lastError;
+    // The next attempts often solve a failure of the destination, so it does not end a complete export at once.
+    const isShort = !problem && trouble?.handling.kind === 'backoff' && !view?.hasFailedOften;
+    const complete = isChecking && (!trouble || isShort) ? shownComplete(resource) : undefined;
     const health = complete
       ? shownHealth(complete)
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
@@ -234,7 +237,7 @@ export class ExportRuntime {
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
-    const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling && !isChecking;
+    const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling && !(isChecking && (!trouble || complete));
     return untilRemoval(this.#publisher.latest(resource), this.#options, delayMs, isIdle);
   }
 

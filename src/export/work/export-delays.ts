@@ -107,6 +107,11 @@ export class ExportDelays {
     return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
 
+  /** True if the last failures are more than the few attempts that often solve a problem. */
+  get hasFailedOften(): boolean {
+    return this.#failuresInRow > toleratedFailures;
+  }
+
   /** Returns the number of earlier searches of this interval that found the interval incomplete. */
   failedBefore(order: SearchOrder): number {
     const known = this.#inVain.get(recordKey(order));

@@ -374,7 +374,7 @@ export class ExportWork {
   #view(now: ExportMoment): WorkView {
     const { quirks, definition } = this.#options;
     const { location, lockedFiles } = this.#stored;
-    const { lastError, isLasting: isTroubleLasting, unproven } = this.#delays;
+    const { lastError, isLasting: isTroubleLasting, hasFailedOften, unproven } = this.#delays;
     const { list, written } = this.#searches;
     const jobs = [...(this.#run?.jobs.views ?? []), ...list.flatMap((search) => search.jobs)];
     for (const text of jobs.flatMap(({ warnings }) => warnings)) this.#warnings.addIfAbsent(text);
@@ -388,7 +388,7 @@ export class ExportWork {
     const { intervals } = described;
     return {
       ...described,
-      ...{ location, lockedFiles, jobs, trouble: facts.trouble, lastError, isTroubleLasting, unproven },
+      ...{ location, lockedFiles, jobs, trouble: facts.trouble, lastError, isTroubleLasting, hasFailedOften, unproven },
       histogram: () => this.#searches.histogramOf(intervals),
       searches: list.length,
       waitingSearches: waiting.count,

@@ -70,6 +70,8 @@ export interface WorkView {
   readonly lastError: LogfleetError | undefined;
   /** True if the last failure will probably last until a user acts. */
   readonly isTroubleLasting: boolean;
+  /** True if the last failure has followed several others. */
+  readonly hasFailedOften: boolean;
   readonly unproven: readonly Unproven[];
   /** Messages about failed searches, newest first. */
   readonly messages: readonly string[];

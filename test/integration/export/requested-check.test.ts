@@ -185,4 +185,47 @@ describe('a requested check', () => {
     expect(await world.untilConfirmed('again')).toBe(true);
     expect(world.status).toMatchObject({ conditions: before.conditions, completionTime: before.completionTime });
   });
+
+  test.each<[string, object]>([
+    ['DeadlineExceeded', { activeDeadlineSeconds: 600 }],
+    ['Paused', {}],
+  ])('does not keep a process running while the store is away and the export is %s', async (reason, spec) => {
+    const world = new CheckWorld();
+    world.strike = (call) => (isRead(call) ? { failure: 'away' } : undefined);
+    world.add(spec);
+    const { operator } = world.start();
+    expect(await world.untilReason('DestinationUnavailable')).toBe(true);
+    if (reason === 'Paused') world.patch({ spec: { paused: true } });
+    expect(await world.untilReason(reason)).toBe(true);
+    let isFinished = false;
+    void operator.whenFinished().then(() => {
+      isFinished = true;
+    });
+    await world.world.clock.advance(10 * minuteMs);
+    expect([isFinished, world.reason]).toEqual([true, reason]);
+  });
+
+  test('is not confirmed because the API server cannot be reached', async () => {
+    const world = new CheckWorld();
+    await world.ended('Exported');
+    world.world.api.onRequest = ({ method, collection }) =>
+      method === 'GET' && collection.includes('secrets') ? { kind: 'status', status: 500, when: 'before' } : undefined;
+    world.request('again');
+    await world.world.clock.advance(minuteMs);
+    expect([world.reason, world.confirmed]).toEqual([expect.any(String), undefined]);
+    world.world.api.onRequest = () => undefined;
+    expect(await world.untilConfirmed('again')).toBe(true);
+    expect(world.reason).toBe('Exported');
+  });
+
+  test('of a complete export leaves its completion time as it is although one read fails', async () => {
+    const world = new CheckWorld();
+    await world.ended('Exported');
+    const { completionTime } = world.status ?? {};
+    let reads = 0;
+    world.strike = (call) => (isRead(call) && reads++ === 0 ? { failure: 'away' } : undefined);
+    world.request('again');
+    expect(await world.untilConfirmed('again')).toBe(true);
+    expect([world.reason, world.status?.completionTime, reads > 1]).toEqual(['Exported', completionTime, true]);
+  });
 });

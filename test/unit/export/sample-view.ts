@@ -32,6 +32,7 @@ export function viewOf(more: Partial<WorkView> = {}): WorkView {
     lastError: undefined,
     hasServiceAnswered: false,
     isTroubleLasting: false,
+    hasFailedOften: false,
     unproven: [],
     messages: [],
     warnings: [],
