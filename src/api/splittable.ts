@@ -120,8 +120,9 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
 
 /** Common query operators that need several rows at once. Their names are not misspelt names of other operators. */
 const otherOperators: readonly string[] = [
-  ...['count', 'count_distinct', 'sum', 'avg', 'min', 'max', 'first', 'last', 'pct', 'median', 'stddev', 'values'],
-  ...['sort', 'order', 'limit', 'top', 'topk', 'dedup', 'join', 'lookup', 'transaction', 'transpose', 'total', 'rank'],
+  ...['count', 'count_distinct', 'sum', 'avg', 'min', 'max', 'first', 'last', 'latest', 'pct', 'median', 'stddev'],
+  ...['values', 'sort', 'order', 'limit', 'top', 'topk', 'dedup', 'join', 'lookup', 'transpose', 'total', 'rank'],
+  ...['transaction', 'transactionize'],
 ];
 
 /**
