@@ -27,6 +27,9 @@ import { defaultRows, PageSize } from './page-size.ts';
  */
 export const idleShare = 10;
 
+/** Minimum interval in ms between two reads of the list of builds for targets that the list lacks (U9). */
+const newBuildsIntervalMs = 10_000;
+
 export interface FleetListingOptions {
   readonly service: UpgradeService;
   readonly clock: Clock;
@@ -92,6 +95,8 @@ export class FleetListing {
     sweep: new FailureRecord(),
   };
   #retry: Timer | undefined;
+  /** Timer for the next read of the builds for a target that the list lacks. */
+  #newBuilds: Timer | undefined;
 
   constructor(options: FleetListingOptions) {
     this.#options = options;
@@ -205,6 +210,21 @@ export class FleetListing {
   }
 
   /**
+   * Requests the list of builds for a target that the current list lacks. Many targets may change one after another, so
+   * such reads have a minimum interval. One read answers all requests of an interval (U9).
+   */
+  requestNewBuilds(sentAfterMs: number): void {
+    const { clock } = this.#options;
+    const waitMs = (this.#builds?.sentAtMs ?? -Infinity) + newBuildsIntervalMs - clock.monotonic();
+    if (waitMs <= 0) this.requestBuilds(sentAfterMs);
+    else
+      this.#newBuilds ??= clock.after(waitMs, () => {
+        this.#newBuilds = undefined;
+        this.requestBuilds(clock.monotonic());
+      });
+  }
+
+  /**
    * Requests a read of one page of the collector list (see `pageOf`). The request is sent at `sentAfterMs` or later.
    */
   requestPage(page: number, sentAfterMs: number): void {
@@ -252,6 +272,7 @@ export class FleetListing {
   close(): void {
     this.#abort.abort(new Error('the fleet listing is closed'));
     this.#retry?.cancel();
+    this.#newBuilds?.cancel();
     this.#resync?.timer.cancel();
     this.#users.clear();
   }

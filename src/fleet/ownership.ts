@@ -208,12 +208,12 @@ export class Ownership {
   /**
    * Removes all upgrades of a policy from this table. The caller then adds the upgrades from the policy's stored
    * ledger. An upgrade that the service has accepted, but that the stored ledger does not contain, becomes an orphan.
-   * @param isStored reports whether the stored ledger contains the collector
+   * @param isStored reports whether the stored ledger contains the upgrade
    */
-  forgetFlights(policy: string, isStored: (id: string) => boolean): void {
+  forgetFlights(policy: string, isStored: (id: string, taskId: string) => boolean): void {
     for (const [id, flight] of this.#flights) {
       if (flight.policy !== policy) continue;
-      if (flight.taskId === undefined || isStored(id)) this.#flights.delete(id);
+      if (flight.taskId === undefined || isStored(id, flight.taskId)) this.#flights.delete(id);
       else this.#flights.set(id, { ...flight, policy: noPolicy });
       this.#endedUpgrades.delete(id);
       this.#touch(id, policy);

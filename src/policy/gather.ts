@@ -75,16 +75,17 @@ export class Gatherer {
   #handledRequest: string | undefined;
   /** Values of the annotations with which the user last asked logfleet to repeat failed requests. */
   #asked: string;
-  #generation: number | undefined;
-  /** Monotonic time in ms at which this process first saw the current spec; 0 if the status already reflects it. */
-  #specSinceMs = 0;
+  /** Target and Secret of the spec that was seen last; undefined if the status already reflects the spec. */
+  #wanted: string | undefined;
+  /** Monotonic time in ms at which this process first saw the current target; 0 if the status already reflects it. */
+  #wantedSinceMs = 0;
 
   constructor(runtime: PolicyRuntime, policy: CollectorVersionPolicy) {
     this.#runtime = runtime;
     this.#seenBuilds = new SeenBuilds(runtime.environment.host.ledgers, runtime.owner);
     this.#handledRequest = policy.status?.lastHandledReconcileAt;
     this.#asked = askedOf(policy, this.#handledRequest);
-    this.#generation = policy.status?.observedGeneration;
+    if (policy.status?.observedGeneration === policy.metadata.generation) this.#wanted = wantedBy(policy);
   }
 
   /** Binds the policy to its service, and reads its stored data. */
@@ -94,7 +95,7 @@ export class Gatherer {
     const { credentialsSecretRef, resyncInterval } = policy.spec;
     const secret = { namespace: owner.namespace, name: credentialsSecretRef.name };
     this.#repeatIfAsked(policy, secret);
-    this.#noteSpec(policy);
+    this.#noteWanted(policy);
     const bound = await binding.bind(secret, parseDuration(resyncInterval) ?? 0);
     if (bound instanceof LogfleetError) return this.#unusable(policy, bound);
     this.#runtime.environment.turns.claiming(policy, bound.account.serviceId);
@@ -103,7 +104,7 @@ export class Gatherer {
     const verdict = this.#verdict(policy, bound);
     this.#register(policy, bound, verdict);
     if (this.#runtime.awaitsResponses) {
-      const target = verdict?.kind === 'offered' ? verdict.version : undefined;
+      const target = verdict?.kind === 'offered' ? verdict.version : policy.status?.targetVersion;
       return this.#unread(bound, target, binding.problem(), undefined);
     }
     try {
@@ -180,14 +181,15 @@ export class Gatherer {
     if (isReadAnew && ledger) tasks.keepOnly((id, taskId) => ledger.entry(id)?.open?.taskId === taskId);
   }
 
-  #noteSpec({ metadata: { generation } }: CollectorVersionPolicy): void {
-    if (generation !== this.#generation) this.#specSinceMs = this.#runtime.environment.clock.monotonic();
-    this.#generation = generation;
+  #noteWanted(policy: CollectorVersionPolicy): void {
+    const wanted = wantedBy(policy);
+    if (wanted !== this.#wanted) this.#wantedSinceMs = this.#runtime.environment.clock.monotonic();
+    this.#wanted = wanted;
   }
 
   /**
    * Chooses the target version. Returns undefined until the list of builds is known. If the list lacks the target and
-   * is older than the spec, it is read again, because the service may offer the build since then.
+   * is older than the target, it is read again, because the service may offer the build since then.
    */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
@@ -196,9 +198,10 @@ export class Gatherer {
     const current = policyLedger.known?.header.target ?? status?.targetVersion;
     const past = { current, seenSinceMs: this.#seenSinceMs ?? new Map(), wallMs: environment.clock.now() };
     const verdict = resolveTarget(spec.target, builds.list, past);
-    if (verdict.kind !== 'notOffered' || builds.sentAtMs >= this.#specSinceMs) return verdict;
-    listing.requestBuilds(this.#specSinceMs);
-    return undefined;
+    if (verdict.kind !== 'notOffered' || builds.sentAtMs >= this.#wantedSinceMs) return verdict;
+    listing.requestNewBuilds(this.#wantedSinceMs);
+    // While the list cannot be read, the policy still follows its running upgrades.
+    return listing.problem() ? verdict : undefined;
   }
 
   /** Records when the service first offered each build, if the policy sets `minAge`. */
@@ -318,6 +321,11 @@ export class Gatherer {
     memberIndex.forget();
     return ledger;
   }
+}
+
+/** Returns a string that changes when a user chooses another target or other credentials. */
+function wantedBy({ spec: { target, credentialsSecretRef } }: CollectorVersionPolicy): string {
+  return JSON.stringify([target, credentialsSecretRef.name]);
 }
 
 /**

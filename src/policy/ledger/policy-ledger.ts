@@ -57,8 +57,12 @@ export class PolicyLedger {
     return header?.target !== target || rolloutNumber(status?.rollout?.id) > header.rolloutNumber;
   }
 
-  /** Reports whether the stored ledger belongs to this service. Also returns true if no ledger is stored. */
+  /**
+   * Reports whether the stored ledger belongs to this service. Also returns true if no ledger is stored. Until the
+   * ledger is read again after a failed write, the header that this process stored last decides.
+   */
   belongsTo(serviceId: string): boolean {
+    if (this.#stored === 'unread') return this.#written?.service === serviceId;
     return this.#ledger ? this.#ledger.header.service === serviceId : this.#stored === 'missing';
   }
 
@@ -89,7 +93,10 @@ export class PolicyLedger {
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
-    ownership.forgetFlights(owner.uid, (id) => ledger?.entry(id) !== undefined);
+    ownership.forgetFlights(owner.uid, (id, taskId) => {
+      const { open, ending } = ledger?.entry(id) ?? {};
+      return open !== undefined || ending?.taskId === taskId;
+    });
     if (ledger?.header.service !== account.serviceId) return;
     ledger.setHeader(adoptRolloutState(policy, ledger.header, this.#written));
     ledger.apply(changesFromStatus(policy, ledger, ownership, nowMs));

@@ -108,3 +108,21 @@ test('the status does not report a single failed write to a ledger', async () =>
   expect(await untilReason('AllUpdated', hourMs)).toBe(true);
   expect(events).not.toContain('LedgerInaccessible');
 });
+
+test.each(['before', 'after'] as const)(
+  'a failed write while upgrade requests are unanswered (fault %s the write) does not change the conditions (H1)',
+  async (when) => {
+    const faults = { slow: { kind: 'delay', delay: '4s', operations: ['createTask'] } } as const;
+    const { world, untilReason } = staged({ count: 60, stages: [], scenario: { faults } });
+    let writes = 0;
+    world.api.onRequest = ({ collection, method }) =>
+      collection.endsWith('/ledgers') && method !== 'GET' && ++writes === 8
+        ? { kind: 'status', status: 500, when }
+        : undefined;
+    const events: string[] = [];
+    world.start({ onEvent: (_, { reason }) => events.push(reason) });
+    expect(await untilReason('AllUpdated', hourMs)).toBe(true);
+    await world.clock.advance(1_000);
+    expect(events).toEqual(['RolloutStarted', 'RollingOut', 'AllUpdated']);
+  },
+);

@@ -110,3 +110,29 @@ test.each([
     expect(accepted()).toBe(4);
   },
 );
+
+test('a running retry is taken over with its task if a ledger from before the retry is restored', async () => {
+  const world = new World({
+    scenario: {
+      builds: ['19.100-1', '19.150-1', '19.200-1'],
+      groups: { web: { count: 4, version: '19.100-1' } },
+      upgrade: { duration: '5m', lockDelay: '4m', outcomes: [{ end: 'fail', duration: '30s', attempts: 1 }] },
+    },
+  });
+  world.addSecret();
+  world.addPolicy('production', {
+    target: { version: '19.200-1' },
+    strategy: { maxInProgress: 10, failurePolicy: { maxFailures: 100 } },
+    retryPolicy: { limit: 2, backoff: { duration: '1m', factor: 1, cap: '1m' } },
+  });
+  world.start();
+  const accepted = () => world.snapshot().counters.tasksAccepted;
+  expect(await world.until(() => accepted() === 4, minuteMs)).toBe(true);
+  await world.clock.advance(45_000);
+  const backup = new Backup(world);
+  expect(await world.until(() => accepted() === 8, 10 * minuteMs)).toBe(true);
+  backup.restoreLedgers();
+  const updated = () => world.policy('production')?.status?.collectors?.updated;
+  expect(await world.until(() => updated() === 4, 30 * minuteMs)).toBe(true);
+  expect(accepted()).toBe(8);
+});
