@@ -106,7 +106,8 @@ export function factsOf(outlook: Plan): readonly Fact[] {
   return outlook.kind === 'tooNew' ? butFacts(outlook.hindrances) : [];
 }
 
-function butFacts(hindrances: readonly string[]): readonly Fact[] {
+/** Returns a fact for each reason why a plan cannot be carried out as it is. */
+export function butFacts(hindrances: readonly string[]): readonly Fact[] {
   return hindrances.map((hindrance) => ['But', hindrance]);
 }
 

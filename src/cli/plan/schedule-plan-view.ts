@@ -8,6 +8,7 @@ import { commandLine } from '../render/next-steps.ts';
 import { paintWith } from '../render/paint.ts';
 import { type Fact, renderFacts } from '../render/table.ts';
 import { printable, renderAge, renderBytes, renderCount } from '../render/text.ts';
+import { butFacts } from './plan-view.ts';
 import {
   hasRunsLeft,
   hindrancesOf,
@@ -57,7 +58,7 @@ export function scheduleFacts(planned: ScheduleOutlook, target: TargetOptions): 
   const retry = commandLine('retry', resource, { ...target, namespace: resource.metadata.namespace });
   return [
     ['Sample', sample && describeSample(sample)],
-    ...hindrancesOf(planned).map((hindrance): Fact => ['But', hindrance]),
+    ...butFacts(hindrancesOf(planned)),
     ['One run', perRun && describe(perRun)],
     ['Backfill', backfill && `${atLeast(pending)}${renderCount(pending, 'run')}, ${describe(backfill)}`],
     ['Takes', backfill && describeTime(backfill.durationMs, runsAtOnce)],
