@@ -19,7 +19,7 @@ export function statusViolations(record: HistoryRecord): string[] {
     figures.set(status.uid, { text, target });
     found.push(
       ...falseSuccesses(record, status, tasks),
-      ...tooManyUpdated(record, status, target),
+      ...tooManyUpdated(record, status, target, tasks),
       ...versionsApart(status, target),
       ...messageApart(status),
       ...falseFailures(record, status),
@@ -53,11 +53,12 @@ function tooManyUpdated(
   record: HistoryRecord,
   { atMs, policy, status }: StatusRecord,
   target: string | undefined,
+  tasks: ReadonlyMap<string, TaskState>,
 ): string[] {
   if (target === undefined || !status.collectors) return [];
+  const left = knownToHaveLeft(record, target, atMs, tasks);
   let max = 0;
-  for (const id of record.versions.keys())
-    if (wasAt(record, id, target, atMs) && !isKnownToHaveLeft(record, id, target, atMs)) max++;
+  for (const id of record.versions.keys()) if (wasAt(record, id, target, atMs) && !left.has(id)) max++;
   const { updated } = status.collectors;
   return updated > max
     ? [`U7: ${policy} shows at ${atMs} that ${updated} collectors run ${target}, but at most ${max} can run it`]
@@ -65,20 +66,25 @@ function tooManyUpdated(
 }
 
 /**
- * Reports whether the operator knows, from the status of an upgrade task, that the collector runs another version. The
- * operator may forget this if a process ends.
+ * Returns the collectors of which the operator knows, from the status of an upgrade task, that they run another version.
+ * The operator may forget this if a process ends.
  */
-function isKnownToHaveLeft(record: HistoryRecord, id: string, target: string, atMs: number): boolean {
-  const { disturbances, startMs, state, taskNews, versions } = record;
-  const tasks = new Map(state.tasks.map((task) => [task.id, task]));
-  return taskNews.some(({ taskId, outcome, atMs: seenMs }) => {
+function knownToHaveLeft(
+  { disturbances, startMs, taskNews, versions }: HistoryRecord,
+  target: string,
+  atMs: number,
+  tasks: ReadonlyMap<string, TaskState>,
+): ReadonlySet<string> {
+  const left = new Set<string>();
+  if (disturbances.some((one) => one.atMs <= atMs)) return left;
+  for (const { taskId, outcome, atMs: seenMs } of taskNews) {
     const task = tasks.get(taskId);
-    if (task?.collectorId !== id || task.toVersion === target || outcome !== 'succeeded') return false;
-    if (seenMs + evaluationMs > atMs || disturbances.some((one) => one.atMs <= atMs)) return false;
+    if (!task || task.toVersion === target || outcome !== 'succeeded' || seenMs + evaluationMs > atMs) continue;
     const leftMs = (reachedAtMs(task) ?? Number.POSITIVE_INFINITY) - startMs;
-    const returned = versions.get(id)?.filter(({ version, sinceMs }) => version === target && sinceMs > leftMs) ?? [];
-    return !returned.some(({ sinceMs }) => sinceMs - versionLookMs <= atMs);
-  });
+    const returned = versions.get(task.collectorId)?.filter((one) => one.version === target && one.sinceMs > leftMs);
+    if (!returned?.some(({ sinceMs }) => sinceMs - versionLookMs <= atMs)) left.add(task.collectorId);
+  }
+  return left;
 }
 
 /** Maximum time in ms until the operator has evaluated the status of an upgrade task. */

@@ -129,6 +129,15 @@ export class SimulatedProcess {
     this.operator.start();
   }
 
+  /** Returns a function that reports whether the operator has had nothing left to do since this call. */
+  watchEnd(): () => boolean {
+    let hasEnded = false;
+    void this.operator.whenFinished().then(() => {
+      hasEnded = true;
+    });
+    return () => hasEnded;
+  }
+
   kill(): void {
     this.#onEnd();
     this.#client.kill();

@@ -74,21 +74,18 @@ describe('a requested check', () => {
     'of an export with the result %s is confirmed when it has ended',
     async (result, options, spec, found) => {
       const world = new CheckWorld(options);
-      const { operator } = await world.ended(result, spec);
+      const process = await world.ended(result, spec);
       world.loseFile();
       const release = world.hold(isRead);
       world.request('again');
       await world.world.clock.advance(minuteMs);
-      let isFinished = false;
-      void operator.whenFinished().then(() => {
-        isFinished = true;
-      });
+      const isFinished = process.watchEnd();
       await world.world.clock.advance(minuteMs);
-      expect([world.reason, world.confirmed, isFinished]).toEqual([result, undefined, false]);
+      expect([world.reason, world.confirmed, isFinished()]).toEqual([result, undefined, false]);
       release();
       expect(await world.untilConfirmed('again')).toBe(true);
       expect(world.reason).toBe(found);
-      expect(await world.world.until(() => isFinished, minuteMs)).toBe(true);
+      expect(await world.world.until(isFinished, minuteMs)).toBe(true);
     },
   );
 
@@ -193,16 +190,13 @@ describe('a requested check', () => {
     const world = new CheckWorld();
     world.strike = (call) => (isRead(call) ? { failure: 'away' } : undefined);
     world.add(spec);
-    const { operator } = world.start();
+    const process = world.start();
     expect(await world.untilReason('DestinationUnavailable')).toBe(true);
     if (reason === 'Paused') world.patch({ spec: { paused: true } });
     expect(await world.untilReason(reason)).toBe(true);
-    let isFinished = false;
-    void operator.whenFinished().then(() => {
-      isFinished = true;
-    });
+    const isFinished = process.watchEnd();
     await world.world.clock.advance(10 * minuteMs);
-    expect([isFinished, world.reason]).toEqual([true, reason]);
+    expect([isFinished(), world.reason]).toEqual([true, reason]);
   });
 
   test('is not confirmed because the API server cannot be reached', async () => {

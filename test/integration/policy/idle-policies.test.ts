@@ -21,19 +21,15 @@ const running = (world: World) => world.snapshot().collectors.filter(({ upgradin
 
 test('a paused rollout is idle after the upgrades in flight, and its status no longer changes', async () => {
   const world = rolling();
-  const { operator } = world.start();
+  const process = world.start();
   expect(
     await world.until(() => (world.policy('production')?.status?.collectors?.updated ?? 0) >= 10, 20 * minuteMs),
   ).toBe(true);
   world.api.patch(`${policiesPath}/production`, { metadata: { annotations: { 'logfleet.dev/paused': 'true' } } });
-  let finished = false;
   expect(
     await world.until(() => world.ready('production')?.reason === 'Paused' && inProgress(world) === 0, 20 * minuteMs),
   ).toBe(true);
-  void operator.whenFinished().then(() => {
-    finished = true;
-  });
-  expect(await world.until(() => finished, minuteMs)).toBe(true);
+  expect(await world.until(process.watchEnd(), minuteMs)).toBe(true);
   const { rollout } = world.policy('production')?.status ?? {};
   expect(Object.keys(rollout ?? {})).toEqual(['id', 'startTime', 'actions']);
   const version = world.policy('production')?.metadata.resourceVersion;

@@ -6,7 +6,7 @@ import { policiesPath, World } from '../../support/world.ts';
 
 const [before, target, later] = ['19.100-1', '19.200-1', '19.300-1'] as const;
 
-function updatedFleet() {
+function fleet() {
   const world = new World({
     scenario: { builds: [before, '19.150-1', target], groups: { web: { count: 4, version: before } } },
   });
@@ -22,11 +22,17 @@ function updatedFleet() {
   return { world, reasons, runs, lists, publish };
 }
 
+/** Returns a fleet in which the policy `production` has upgraded all collectors to `target`. */
+async function updatedFleet() {
+  const made = fleet();
+  made.world.addPolicy('production', { target: { version: target } });
+  made.world.start();
+  expect(await made.world.until(() => made.runs('production', target), 30 * minuteMs)).toBe(true);
+  return made;
+}
+
 test('starts at once if the target of a policy is set to it', async () => {
-  const { world, reasons, runs, publish } = updatedFleet();
-  world.addPolicy('production', { target: { version: target } });
-  world.start();
-  expect(await world.until(() => runs('production', target), 30 * minuteMs)).toBe(true);
+  const { world, reasons, runs, publish } = await updatedFleet();
   publish();
   world.api.patch(`${policiesPath}/production`, { spec: { target: { version: later } } });
   expect(await world.until(() => world.ready('production')?.reason === 'RollingOut', minuteMs)).toBe(true);
@@ -35,10 +41,7 @@ test('starts at once if the target of a policy is set to it', async () => {
 });
 
 test('starts at once if a new policy has it as its target', async () => {
-  const { world, reasons, runs, publish } = updatedFleet();
-  world.addPolicy('production', { target: { version: target } });
-  world.start();
-  expect(await world.until(() => runs('production', target), 30 * minuteMs)).toBe(true);
+  const { world, reasons, runs, publish } = await updatedFleet();
   publish();
   world.addPolicy('urgent', { target: { version: later }, priority: 10 });
   expect(await world.until(() => runs('urgent', later), 30 * minuteMs)).toBe(true);
@@ -46,10 +49,7 @@ test('starts at once if a new policy has it as its target', async () => {
 });
 
 test('costs one more list of builds if the service does not offer it after all', async () => {
-  const { world, runs, lists } = updatedFleet();
-  world.addPolicy('production', { target: { version: target } });
-  world.start();
-  expect(await world.until(() => runs('production', target), 30 * minuteMs)).toBe(true);
+  const { world, lists } = await updatedFleet();
   await world.clock.advance(minuteMs);
   const readBefore = lists();
   world.api.patch(`${policiesPath}/production`, { spec: { target: { version: later } } });
@@ -59,7 +59,7 @@ test('costs one more list of builds if the service does not offer it after all',
 });
 
 test('is not looked for again when another field of the spec changes', async () => {
-  const { world, reasons, runs, lists } = updatedFleet();
+  const { world, reasons, runs, lists } = fleet();
   world.addPolicy('production', { target: { version: later } });
   world.start();
   const note = () => runs('production', later);
@@ -98,7 +98,7 @@ test('costs few lists and reconciles if many policies are set to it one after an
 });
 
 test('does not stop a policy from following its running upgrades while the list of builds cannot be read', async () => {
-  const { world } = updatedFleet();
+  const { world } = fleet();
   world.addPolicy('production', { target: { version: target } });
   world.start();
   const { tasksAccepted } = world.snapshot().counters;

@@ -1,20 +1,34 @@
 /** Tests a policy that is deleted and recreated while upgrades are running (U13). */
 import { expect, test } from 'vitest';
+import type { Scenario } from '../../../simulator/scenario/scenario.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { Backup } from './backup.ts';
 
+interface FleetSetting {
+  readonly count?: number;
+  readonly upgrade?: Scenario['upgrade'];
+  readonly faults?: Scenario['faults'];
+}
+
+function fleet({ count = 4, upgrade = { duration: '5m' }, faults = {} }: FleetSetting = {}): World {
+  const builds = ['19.100-1', '19.150-1', '19.200-1'];
+  const world = new World({ scenario: { builds, groups: { web: { count, version: '19.100-1' } }, upgrade, faults } });
+  world.addSecret();
+  return world;
+}
+
+/**
+ * Upgrades during which collector lists show the old version for four minutes. During that time, only the ledger
+ * prevents a second upgrade.
+ */
+const slowLock = { duration: '5m', lockDelay: '4m' } as const;
+const lateResponse = { kind: 'delay', delay: '5s', operations: ['createTask'] } as const;
+
 test('an attempt that was written ahead and never sent is not in flight for the next policy', async () => {
-  const world = new World({
-    scenario: {
-      builds: ['19.100-1', '19.150-1', '19.200-1'],
-      groups: { web: { count: 20, version: '19.100-1' } },
-      upgrade: { duration: '5m' },
-    },
-  });
+  const world = fleet({ count: 20 });
   const posts = () => world.journal.filter(({ method }) => method === 'POST').length;
   const add = (version: string) => world.addPolicy('production', { target: { version } });
-  world.addSecret();
   add('19.200-1');
   world.start();
   await world.until(() => posts() === 4, minuteMs);
@@ -27,16 +41,9 @@ test('an attempt that was written ahead and never sent is not in flight for the 
 });
 
 test('an attempt that was accepted right before the deletion is taken over with its task, without another POST', async () => {
-  const world = new World({
-    scenario: {
-      builds: ['19.100-1', '19.150-1', '19.200-1'],
-      groups: { web: { count: 4, version: '19.100-1' } },
-      upgrade: { duration: '5m' },
-    },
-  });
+  const world = fleet();
   const posts = () => world.journal.filter(({ method }) => method === 'POST').length;
   const add = () => world.addPolicy('production', { target: { version: '19.200-1' } });
-  world.addSecret();
   add();
   world.start();
   const accepted = () => world.snapshot().counters.tasksAccepted;
@@ -54,17 +61,8 @@ test('an attempt that was accepted right before the deletion is taken over with 
 test.each(['before', 'after'] as const)(
   'an attempt that is taken over stays in flight if the write of the ledger fails %s its effect',
   async (when) => {
-    const world = new World({
-      scenario: {
-        builds: ['19.100-1', '19.150-1', '19.200-1'],
-        groups: { web: { count: 4, version: '19.100-1' } },
-        // Collector lists show the old version for four minutes. During that time, only the ledger prevents a second
-        // upgrade.
-        upgrade: { duration: '5m', lockDelay: '4m' },
-      },
-    });
+    const world = fleet({ upgrade: slowLock });
     const posts = () => world.journal.filter(({ method }) => method === 'POST').length;
-    world.addSecret();
     world.addPolicy('first', { target: { version: '19.200-1' }, priority: 1 });
     world.addPolicy('second', { target: { version: '19.200-1' } });
     world.start();
@@ -85,19 +83,11 @@ test.each(['before', 'after'] as const)(
 
 test.each([
   ['accepted attempts', {}],
-  ['attempts whose responses are late', { nth: [3, 4] }],
-])(
+  ['attempts whose responses are late', { slow: { ...lateResponse, nth: [3, 4] } }],
+] as const)(
   '%s are taken over with their tasks if the ledger is deleted, as Kubernetes does after the policy',
-  async (_, late) => {
-    const world = new World({
-      scenario: {
-        builds: ['19.100-1', '19.150-1', '19.200-1'],
-        groups: { web: { count: 4, version: '19.100-1' } },
-        upgrade: { duration: '5m', lockDelay: '4m' },
-        faults: 'nth' in late ? { slow: { kind: 'delay', delay: '5s', operations: ['createTask'], ...late } } : {},
-      },
-    });
-    world.addSecret();
+  async (_, faults) => {
+    const world = fleet({ upgrade: slowLock, faults });
     world.addPolicy('production', { target: { version: '19.200-1' } });
     const nothing = new Backup(world);
     world.start();
@@ -112,14 +102,7 @@ test.each([
 );
 
 test('a running retry is taken over with its task if a ledger from before the retry is restored', async () => {
-  const world = new World({
-    scenario: {
-      builds: ['19.100-1', '19.150-1', '19.200-1'],
-      groups: { web: { count: 4, version: '19.100-1' } },
-      upgrade: { duration: '5m', lockDelay: '4m', outcomes: [{ end: 'fail', duration: '30s', attempts: 1 }] },
-    },
-  });
-  world.addSecret();
+  const world = fleet({ upgrade: { ...slowLock, outcomes: [{ end: 'fail', duration: '30s', attempts: 1 }] } });
   world.addPolicy('production', {
     target: { version: '19.200-1' },
     strategy: { maxInProgress: 10, failurePolicy: { maxFailures: 100 } },

@@ -65,12 +65,8 @@ test('a policy keeps its target until a newer build reaches minAge', async () =>
 test('a run on a directory does not wait until a build reaches minAge', async () => {
   const world = fleet();
   world.addPolicy('production', { target: { channel: 'Latest', minAge: '168h' } });
-  const { operator } = world.start();
-  let finished = false;
-  void operator.whenFinished().then(() => {
-    finished = true;
-  });
-  expect(await world.until(() => finished, minuteMs)).toBe(true);
+  const process = world.start();
+  expect(await world.until(process.watchEnd(), minuteMs)).toBe(true);
   expect(world.ready('production')?.reason).toBe('WaitingForBuildAge');
 });
 
