@@ -57,16 +57,16 @@ export interface CollectorVersionPolicySpec {
   readonly paused: boolean;
   /**
    * Interval at which logfleet reads the service's collector list while no upgrade is needed, from `10s` to `24h`.
-   * Defaults to `5m`. If reading the list takes long, logfleet reads it less often, so that it spends at most a tenth
-   * of the time on reading.
+   * Defaults to `5m`. If reading the list takes a long time, logfleet reads it less often, so that reading takes at
+   * most a tenth of the time.
    */
   readonly resyncInterval: string;
   /** Stages and order of the upgrades, and the maximum number of simultaneous upgrades. */
   readonly strategy: Strategy;
   /**
-   * Number of failures that a rollout tolerates, and what happens after more failures. Failures are upgrades that fail
-   * or time out, and upgraded collectors that go offline, leave the target version or send too few messages before
-   * their stage ends. An upgrade that the log service refuses is not a failure. If no `maxFailures` is set, a failed
+   * Number of failures that a rollout tolerates, and what happens if there are more. Failures are upgrades that fail or
+   * time out, and upgraded collectors that go offline, leave the target version or send too few messages before their
+   * stage ends. An upgrade that the log service refuses is not a failure. If no `maxFailures` is set, a failed
    * collector prevents its stage from ending.
    */
   readonly failurePolicy?: FailurePolicy;
@@ -104,9 +104,9 @@ export interface Target {
    */
   readonly versionPattern?: string;
   /**
-   * Minimum time for which the log service must have offered a build before logfleet chooses it as the target, from
-   * `0s` (default) to `2160h`. The time is counted from the moment at which the policy first sees the build. Until this
-   * time has passed, the policy keeps its previous target. Allowed only with `channel`.
+   * Minimum age of a build before it can become the target, from `0s` (default) to `2160h`. The age is counted from the
+   * time at which the policy first sees the build at the log service. Until the build reaches this age, the policy
+   * keeps its previous target. Allowed only with `channel`.
    */
   readonly minAge?: string;
 }
@@ -207,13 +207,13 @@ export interface Stage {
   /**
    * Maximum number of collectors of the stage that are upgraded at the same time. Either a number from 1 to 1000, or a
    * percentage of the collectors in the stage, rounded up. The limit of the whole policy,
-   * `spec.strategy.maxInProgress`, applies in addition.
+   * `spec.strategy.maxInProgress`, also applies.
    */
   readonly maxInProgress?: number | string;
   /**
    * Maximum number of failures that the stage tolerates. Either a number from 0 to 1000000, or a percentage of the
-   * stage's upgrade attempts that have ended. One more failure triggers `spec.failurePolicy.action`. The limit of the
-   * whole rollout, `spec.failurePolicy.maxFailures`, applies in addition.
+   * stage's upgrade attempts that have ended. If the stage has more failures, `spec.failurePolicy.action` decides what
+   * happens. The limit of the whole rollout, `spec.failurePolicy.maxFailures`, also applies.
    */
   readonly maxFailures?: number | string;
   /**
@@ -223,35 +223,35 @@ export interface Stage {
    */
   readonly soakDuration: string;
   /**
-   * With `Required`, the stage starts only after a person has approved it. By default, no approval is needed. To
-   * approve a stage, run `logfleet approve`, or set the annotation `logfleet.dev/approve` to `ROLLOUT/STAGE` (id of the
-   * rollout and name of the stage).
+   * Whether a person must approve the stage before it starts. With `Required`, the stage waits for an approval. By
+   * default, no approval is needed. To approve the stage, run `logfleet approve`, or set the annotation
+   * `logfleet.dev/approve` to `ROLLOUT/STAGE` (id of the rollout and name of the stage).
    */
   readonly approval?: 'Required';
   /**
-   * Check at the end of the soak whether the upgraded collectors of the stage still send enough log messages. Each
-   * collector that sends too few messages adds one failure to the stage.
+   * Analysis at the end of the soak, which shows whether the upgraded collectors of the stage still send enough log
+   * messages. Each collector that sends too few messages adds one failure to the stage.
    */
   readonly analysis?: StageAnalysis;
 }
 
 /**
- * Check at the end of the soak whether the upgraded collectors of the stage still send enough log messages. Each
- * collector that sends too few messages adds one failure to the stage.
+ * Analysis at the end of the soak, which shows whether the upgraded collectors of the stage still send enough log
+ * messages. Each collector that sends too few messages adds one failure to the stage.
  */
 export interface StageAnalysis {
   /**
    * Message analysis, which compares how many messages the log service received from each collector before and after
-   * its upgrade. The messages are counted by searches that start 3 minutes after the end of the soak, so the
-   * credentials need permission to search.
+   * its upgrade. logfleet counts the messages with searches, which start 3 minutes after the end of the soak. The
+   * credentials must have permission to search.
    */
   readonly messages: MessageAnalysis;
 }
 
 /**
  * Message analysis, which compares how many messages the log service received from each collector before and after its
- * upgrade. The messages are counted by searches that start 3 minutes after the end of the soak, so the credentials need
- * permission to search.
+ * upgrade. logfleet counts the messages with searches, which start 3 minutes after the end of the soak. The credentials
+ * must have permission to search.
  */
 export interface MessageAnalysis {
   /**
@@ -261,21 +261,21 @@ export interface MessageAnalysis {
    */
   readonly minRatio: string;
   /**
-   * Messages are counted for this long before the upgrade, and for this long after it. From `5s` to `24h`, and at most
-   * `soakDuration`. Defaults to `30m`. The count after the upgrade covers the last part of the soak.
+   * Length of each of the two periods, before and after the upgrade, in which messages are counted. From `5s` to `24h`,
+   * and at most `soakDuration`. Defaults to `30m`. The period after the upgrade is the last part of the soak.
    */
   readonly duration: string;
   /**
-   * Earlier period whose messages are compared with those after the upgrade. `BeforeUpgrade` (default) is the period
-   * just before the stage started. `DayBefore` is the latest period before the stage started that has the same time of
-   * day (UTC) as the period after the upgrade. `WeekBefore` is the latest such period that also has the same weekday.
+   * Period before the upgrade whose messages are compared with the messages after the upgrade. `BeforeUpgrade`
+   * (default) is the period just before the stage started. `DayBefore` is the most recent period before the stage
+   * started at the same time of day (UTC) as the period after the upgrade. `WeekBefore` also requires the same weekday.
    * Use `DayBefore` or `WeekBefore` for traffic with a daily or weekly pattern.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /**
-   * Number of messages, from 1 to 1000000, that a collector must have sent before its upgrade to be included in the
-   * message analysis. Defaults to 100. With fewer messages, the percentage of messages after the upgrade would be
-   * unreliable.
+   * Minimum number of messages that a collector must have sent before its upgrade to be included in the message
+   * analysis, from 1 to 1000000. Defaults to 100. With fewer messages, the percentage of messages after the upgrade
+   * would be unreliable.
    */
   readonly minMessages: number;
   /**
@@ -287,7 +287,7 @@ export interface MessageAnalysis {
 }
 
 /**
- * Number of failures that a rollout tolerates, and what happens after more failures. Failures are upgrades that fail or
+ * Number of failures that a rollout tolerates, and what happens if there are more. Failures are upgrades that fail or
  * time out, and upgraded collectors that go offline, leave the target version or send too few messages before their
  * stage ends. An upgrade that the log service refuses is not a failure. If no `maxFailures` is set, a failed collector
  * prevents its stage from ending.
@@ -325,8 +325,8 @@ export interface Maintenance {
   /** Periods in which no upgrade starts, even if a maintenance window is open. */
   readonly exclusions?: readonly Exclusion[];
   /**
-   * Time before the end of a maintenance window, or before a period in `exclusions`, in which no upgrade starts. From
-   * `0s` to `24h`. Defaults to `30m`, because an upgrade takes up to half an hour.
+   * No upgrade starts within this time before the end of a maintenance window, or before the start of a period in
+   * `exclusions`. From `0s` to `24h`. Defaults to `30m`, because an upgrade takes up to half an hour.
    */
   readonly cutoff: string;
 }
@@ -375,15 +375,15 @@ export interface RetryPolicy {
    */
   readonly limit: number;
   /**
-   * Wait before a failed upgrade is retried. The first wait is `duration`. Each later wait is `factor` times as long as
-   * the previous wait, but at most `cap`.
+   * Backoff between a failed upgrade and its retry. The first wait is `duration`. Each later wait is `factor` times as
+   * long as the previous wait, but at most `cap`.
    */
   readonly backoff: Backoff;
 }
 
 /**
- * Wait before a failed upgrade is retried. The first wait is `duration`. Each later wait is `factor` times as long as
- * the previous wait, but at most `cap`.
+ * Backoff between a failed upgrade and its retry. The first wait is `duration`. Each later wait is `factor` times as
+ * long as the previous wait, but at most `cap`.
  */
 export interface Backoff {
   /** Wait before the first retry of a failed upgrade, from `1s` to `24h`. Defaults to `5m`. */
@@ -403,7 +403,7 @@ export interface Backoff {
 /** Observed state of the policy, written only by logfleet. */
 export interface CollectorVersionPolicyStatus {
   /**
-   * The policy's `metadata.generation` that this status describes. If it is lower than the current
+   * Value of the policy's `metadata.generation` that this status describes. If it is lower than the current
    * `metadata.generation`, logfleet has not yet processed the latest change to the spec.
    */
   readonly observedGeneration?: number;
@@ -414,7 +414,8 @@ export interface CollectorVersionPolicyStatus {
   readonly ledgerFormat?: number;
   /**
    * Address of the log service. Present only while the policy needs no ledger (stored rollout state), for example
-   * before the first upgrade. If logfleet finds no ledger after a restart, this field shows that no ledger was lost.
+   * before the first upgrade. If logfleet finds no ledger after a restart, the presence of this field shows that no
+   * ledger was lost.
    */
   readonly noLedgerFor?: string;
   /**
@@ -480,7 +481,7 @@ export interface CollectorVersionPolicyStatus {
   /**
    * Conditions of the policy. `Ready`, `Reconciling` and `Stalled` follow the kstatus convention, which Flux and Argo
    * CD read. `Outage`, `Overlapping` and `OtherOperator` report problems. The message of `Ready` says what the policy
-   * is doing or waiting for, and what you must do, if anything.
+   * is doing or waiting for, and any action that you must take.
    */
   readonly conditions?: readonly Condition[];
 }
@@ -494,13 +495,13 @@ export interface OperatorEntry {
   /**
    * Time at which the operator started to manage this policy. If several operators manage it, the operator with the
    * earliest time upgrades collectors, and the others wait. If two operators manage the same resources, each operator
-   * writes its earliest time into all of them, so that the same operator acts on all of them.
+   * writes its earliest time into all these resources, so that one operator acts on all of them.
    */
   readonly since: string;
   /**
-   * Timestamp that the operators of a policy use to check whether the other operators are still running. To ask the
-   * others, an operator writes a newer time into its own `seen`. Each of the others responds by copying this time into
-   * its own `seen`. If an operator does not respond within a minute, its entry is removed.
+   * Timestamp with which the operators of a policy check whether the other operators are still running. For this check,
+   * an operator writes a newer time into the field `seen` of its own entry. Every other operator responds by copying
+   * this time into its own entry. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }
@@ -571,8 +572,8 @@ export interface StoppedRollout {
   /** Sentence that explains why the rollout stopped. */
   readonly message: string;
   /**
-   * Name of the stage that stopped the rollout, because of its failures or because it was inconclusive. Absent if no
-   * single stage was the cause, for example if the failures of all stages together exceeded
+   * Name of the stage that stopped the rollout, because the stage had too many failures or was inconclusive. Absent if
+   * no single stage was the cause, for example if the failures of all stages together exceeded
    * `failurePolicy.maxFailures`.
    */
   readonly stage?: string;
@@ -783,8 +784,9 @@ export interface CollectorCounts {
    */
   readonly pending: number;
   /**
-   * Number of failed collectors. A collector has failed if its upgrade and all retries failed, or if it went offline
-   * after its upgrade. If `offlinePolicy` is `Skip`, a collector that goes offline during its upgrade has also failed.
+   * Number of failed collectors. A collector counts as failed if its upgrade and all retries failed, or if it went
+   * offline after its upgrade. If `offlinePolicy` is `Skip`, a collector that goes offline during its upgrade also
+   * counts as failed.
    */
   readonly failed: number;
   /** Number of collectors that cannot be upgraded now, because they are offline. */
@@ -863,7 +865,7 @@ export interface RolloutRecord {
   readonly outcome: 'Completed' | 'Superseded' | 'Stopped' | 'RolledBack' | 'Aborted';
   /** Number of collectors that ran the target version when the rollout ended. */
   readonly updated: number;
-  /** Number of collectors whose upgrade and all its retries had failed when the rollout ended. */
+  /** Number of collectors whose upgrade and all retries had failed when the rollout ended. */
   readonly failed: number;
   /**
    * Actions that people took in this rollout, such as approvals and retries, oldest first. The list has at most 20

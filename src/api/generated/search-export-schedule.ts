@@ -34,15 +34,15 @@ export interface SearchExportScheduleSpec {
   readonly paused: boolean;
   /**
    * Maximum number of runs (SearchExports) that are active at the same time, from 1 to 10 (default 2). A run is active
-   * until it completes or fails. If all these runs are stalled, the run with the newest time range is created as well.
-   * If `execution.mode` is `Job`, each run needs at least one share of the log service's request limits, so fewer runs
-   * are active if no share is free.
+   * until it completes or fails. If `maxActive` runs are active and all of them are stalled, one additional run is
+   * created for the newest time range. If `execution.mode` is `Job`, each run needs at least one share of the log
+   * service's request limits, so fewer runs are active if no share is free.
    */
   readonly maxActive: number;
   /**
-   * Order in which runs (SearchExports) for past times are created. Either `NewestFirst` (default) or `OldestFirst`.
-   * The order matters after downtime or a pause, or if `startTime` is in the past. The run with the newest time range
-   * is always created first.
+   * Order in which runs (SearchExports) for past time ranges are created. Either `NewestFirst` (default) or
+   * `OldestFirst`. The order matters after downtime or a pause, or if `startTime` is in the past. The run with the
+   * newest time range is always created first.
    */
   readonly backfillOrder: 'NewestFirst' | 'OldestFirst';
   /**
@@ -138,8 +138,8 @@ export interface SearchExportScheduleStatus {
    */
   readonly coveredUntil?: string;
   /**
-   * End of the time range of the latest run that is due. This is a time of the cron schedule that is not later than
-   * `spec.endTime`.
+   * End of the time range of the latest run that is due. This end is a time of the cron schedule, and is never later
+   * than `spec.endTime`.
    */
   readonly lastScheduleTime?: string;
   /**
@@ -147,7 +147,7 @@ export interface SearchExportScheduleStatus {
    * the schedule has ended.
    */
   readonly nextScheduleTime?: string;
-  /** Number of runs (SearchExports) that are due but have not been created yet. `1000` means at least 1000. */
+  /** Number of runs (SearchExports) that are due but have not been created yet. `1000` means 1000 or more. */
   readonly pendingRuns?: number;
   /** Time ranges of complete runs, in ascending order. Adjacent ranges are merged. Only the newest ranges are shown. */
   readonly covered?: readonly CoveredRange[];
@@ -158,7 +158,7 @@ export interface SearchExportScheduleStatus {
   readonly gaps?: readonly ScheduleGap[];
   /**
    * Runs (SearchExports) of the schedule, newest first. If a schedule has more than 50 runs, complete and failed runs
-   * are left out first, then incomplete runs.
+   * are left out first, then runs that are not proven complete.
    */
   readonly runs?: readonly RunStatus[];
   /**
@@ -175,13 +175,13 @@ export interface OperatorEntry {
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the
    * earliest time acts, and the others wait. If two operators manage the same resources, each operator writes its
-   * earliest time into all of them, so that the same operator acts on all of them.
+   * earliest time into all these resources, so that one operator acts on all of them.
    */
   readonly since: string;
   /**
-   * Timestamp that the operators of a resource use to check whether the other operators are still running. To ask the
-   * others, an operator writes a newer time into its own `seen`. Each of the others responds by copying this time into
-   * its own `seen`. If an operator does not respond within a minute, its entry is removed.
+   * Timestamp with which the operators of a resource check whether the other operators are still running. For this
+   * check, an operator writes a newer time into the field `seen` of its own entry. Every other operator responds by
+   * copying this time into its own entry. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }

@@ -73,9 +73,10 @@ export interface SearchExportSpec {
    */
   readonly limits: LimitsSpec;
   /**
-   * Maximum duration of the export in seconds, including pauses and waiting times. By default, there is no limit. The
-   * duration is counted from `status.startTime` or, if `execution.mode` is `Job`, from the start of the Kubernetes Job.
-   * An export that takes longer fails. Its files are kept, and the export continues if the value is raised.
+   * Maximum duration of the export in seconds. By default, there is no limit. If `execution.mode` is `Operator`, the
+   * duration is counted from `status.startTime`, and includes pauses. If `execution.mode` is `Job`, it is counted from
+   * the start of each Kubernetes Job, so the count restarts after a pause. An export that takes longer fails. Its files
+   * are kept, and the export continues if the value is raised.
    */
   readonly activeDeadlineSeconds?: number;
   /**
@@ -314,9 +315,9 @@ export interface AzureBlobSpec {
   /**
    * Address of the Azure storage account, for example `https://examplelogs.blob.core.usgovcloudapi.net`. Set `endpoint`
    * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`. The server at this address
-   * receives the credentials. To protect them, an address outside Azure must also be in the key `endpoint` of the
-   * Secret in `credentialsSecretRef`. A Secret with an account key does not need the key `endpoint`, because logfleet
-   * never sends account keys.
+   * receives the credentials. Therefore, if the address is outside Azure, the Secret in `credentialsSecretRef` must
+   * contain the same address in the key `endpoint`. A Secret with an account key does not need the key `endpoint`,
+   * because logfleet never sends account keys.
    */
   readonly endpoint?: string;
   /** Name of the Azure Blob Storage container. The container must exist. */
@@ -354,9 +355,9 @@ export interface GcsSpec {
   readonly prefix?: string;
   /**
    * Address of Google Cloud Storage, for example `https://storage-logs.p.googleapis.com` for a private endpoint.
-   * Defaults to `https://storage.googleapis.com`. The server at this address receives an access token from logfleet. To
-   * protect the token, an address outside `*.googleapis.com` must also be in the key `endpoint` of the Secret in
-   * `credentialsSecretRef`.
+   * Defaults to `https://storage.googleapis.com`. The server at this address receives an access token from logfleet.
+   * Therefore, if the address is outside `*.googleapis.com`, the Secret in `credentialsSecretRef` must contain the same
+   * address in the key `endpoint`.
    */
   readonly endpoint?: string;
   /**
@@ -413,7 +414,7 @@ export interface ExportJobSpec {
   /**
    * Maximum number of pods that export different parts of the time range at the same time (default 1). Each pod needs a
    * share of the request limits of the export's log service user. A user has at most three shares, so at most three
-   * pods run, even if the value is 4. If fewer shares are free, fewer pods run. An export with `limits.maxMessages`, or
+   * pods run, even if `workers` is 4. If fewer shares are free, fewer pods run. An export with `limits.maxMessages`, or
    * with a query that cannot be split by time, runs in one pod.
    */
   readonly workers: number;
@@ -569,9 +570,9 @@ export interface ImagePullSecret {
  */
 export interface LimitsSpec {
   /**
-   * Maximum number of rows to export. By default, there is no limit. After the limit has been reached, no more searches
-   * start. If the time range needs more searches, the export fails. The results of running searches are still read to
-   * the end, so the export can exceed the limit.
+   * Maximum number of rows to export. By default, there is no limit. Once the limit is reached, no more searches start.
+   * If the time range needs more searches, the export fails. The results of running searches are still read to the end,
+   * so the export can exceed the limit.
    */
   readonly maxMessages?: number;
   /**
@@ -612,15 +613,16 @@ export interface SearchExportStatus {
   readonly operators?: readonly OperatorEntry[];
   /**
    * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed. A longer value is truncated to
-   * 256 characters. If the annotation gets a new value, logfleet checks the export again. `lastHandledReconcileAt` gets
-   * this value when the check has ended or, with `execution.mode: Job`, when the export starts again.
+   * 256 characters. If the annotation gets a new value, logfleet checks the export again. `lastHandledReconcileAt` is
+   * set to this value when the check has ended or, with `execution.mode: Job`, when the export starts again.
    */
   readonly lastHandledReconcileAt?: string;
   /** Short texts about the export for the columns of `kubectl get`. */
   readonly summary?: SummaryStatus;
   /**
    * Time at which the export started. If the export starts again because its export manifest was removed, this field
-   * shows the time of the new start. `spec.activeDeadlineSeconds` is counted from this time.
+   * shows the time of the new start. If `spec.execution.mode` is `Operator`, `spec.activeDeadlineSeconds` is counted
+   * from this time.
    */
   readonly startTime?: string;
   /**
@@ -687,13 +689,13 @@ export interface OperatorEntry {
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the
    * earliest time acts, and the others wait. If two operators manage the same resources, each operator writes its
-   * earliest time into all of them, so that the same operator acts on all of them.
+   * earliest time into all these resources, so that one operator acts on all of them.
    */
   readonly since: string;
   /**
-   * Timestamp that the operators of a resource use to check whether the other operators are still running. To ask the
-   * others, an operator writes a newer time into its own `seen`. Each of the others responds by copying this time into
-   * its own `seen`. If an operator does not respond within a minute, its entry is removed.
+   * Timestamp with which the operators of a resource check whether the other operators are still running. For this
+   * check, an operator writes a newer time into the field `seen` of its own entry. Every other operator responds by
+   * copying this time into its own entry. If an operator does not respond within a minute, its entry is removed.
    */
   readonly seen: string;
 }
@@ -720,14 +722,14 @@ export interface TimeRangeStatus {
 export interface ProgressStatus {
   /**
    * Finished share of the export in percent, from 0 to 100, rounded down. It is `100` only when the whole time range is
-   * exported, and its completeness is proven as `spec.proof` requires. Each planned search counts equally, whatever the
-   * length of its time range, and however many rows it finds. If some searches find few rows, the share of the rows can
-   * therefore differ.
+   * exported, and its completeness is proven as `spec.proof` requires. Each planned search counts equally, regardless
+   * of the length of its time range and the number of rows that it finds. The percentage of exported rows can therefore
+   * be different.
    */
   readonly coveredPercent: number;
   /**
    * Number of intervals (parts of the time range), each of which is searched separately. If an interval has more rows
-   * than a search can return, it is divided again, and this number increases.
+   * than a search can return, it is divided further, and this number increases.
    */
   readonly intervalsPlanned: number;
   /** Number of intervals (parts of the time range) whose rows are written to files and proven complete. */
@@ -751,9 +753,12 @@ export interface ProgressStatus {
    * only once.
    */
   readonly duplicatesDropped: number;
-  /** Rows written per second, averaged over the last minute. Absent if no rows were written. */
+  /** Rows written per second, averaged over the last minute. Absent if no rows were written in that minute. */
   readonly rowsPerSecond?: number;
-  /** Bytes of row data received per second, averaged over the last minute. Absent if no rows were received. */
+  /**
+   * Bytes of row data received per second, averaged over the last minute. Absent if no rows were received in that
+   * minute.
+   */
   readonly bytesPerSecond?: number;
 }
 
