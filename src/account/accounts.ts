@@ -355,7 +355,7 @@ function spendersOf({ account, credentials, namespaces }: Shared): readonly Spen
 
 function userChanged(): LogfleetError {
   const message =
-    'Since the Kubernetes Job was created, the credentials in the Secret have been replaced by those of another log service user. The operator will replace the Job.';
+    'The credentials in the Secret now belong to a different log service user than when the Kubernetes Job was created. The operator will replace the Job.';
   return failure('stall', 'account.userChanged', message, { reason: reasons.userChanged });
 }
 

@@ -28,7 +28,7 @@ const variableNames: SettingNames = {
   trustAuthority: `write the service's CA certificate (PEM) to a file, and set ${variables['ca.crt']} to the name of the file`,
   followRedirect: `set ${variables.baseURL} to the new address`,
   shareRate:
-    'give the operator a user of its own, or use a Secret with requestsPerSecond instead of the LOGFLEET_ variables',
+    'give the operator a user of its own, or move the credentials from the LOGFLEET_ variables to a Secret that also sets requestsPerSecond',
 };
 
 /** Returns the names that messages use for the connection settings: keys of a Secret, or environment variables. */

@@ -196,7 +196,8 @@ function* checkExecution({ execution, destination, activeDeadlineSeconds }: Writ
   }
   if (activeDeadlineSeconds) {
     yield warning(['spec', 'activeDeadlineSeconds'], 'Risky', {
-      problem: 'activeDeadlineSeconds counts from the start of each Kubernetes Job, so a pause of the export resets it',
+      problem:
+        'activeDeadlineSeconds is counted from the start of each Kubernetes Job, so the count restarts after a pause',
       remedy: 'leave it out if the export may be paused',
     });
   }

@@ -149,11 +149,7 @@ function parseDocuments(text: string): ManifestFile {
       const dangling = firstDanglingAlias(parsed);
       const position = positionAt(lines, dangling ?? parsed.range?.[0] ?? 0);
       problems.push(
-        problemAt(
-          position,
-          lowerFirst((error as Error).message),
-          'replace the aliases with the values that they stand for',
-        ),
+        problemAt(position, lowerFirst((error as Error).message), 'replace each alias (*name) with the value itself'),
       );
     }
   }

@@ -184,7 +184,7 @@ LOGFLEET_BASE_URL, LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   {
     name: 'fleet',
     description:
-      'List the collectors of the log service with their versions: all of them, or only those that a selector matches.',
+      'List all collectors of the log service with their versions, or only the collectors that a selector matches.',
     arguments: [
       new Argument('[SELECTOR]', 'Selector of collectors, as in a policy, in YAML or JSON (default: all collectors).'),
     ],
@@ -271,7 +271,7 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   {
     name: 'forget',
     description:
-      'Discard the state of a resource whose manifest was deleted from a directory, or delete a run of a schedule there.',
+      'In a directory of manifests, discard the state of a resource whose manifest was deleted, or delete a run of a schedule.',
     arguments: [resourceArgument(kindNames)],
     flags: [
       flag('--dir <dir>', 'Directory of manifests.'),
@@ -287,7 +287,7 @@ LOGFLEET_ACCESS_ID, LOGFLEET_ACCESS_KEY and LOGFLEET_CA_FILE.
   {
     name: 'export',
     description:
-      'Export every row that a query finds, exactly once. A SearchExport in a manifest, or flags, define the export.',
+      'Export every row that a query finds, exactly once. The export is defined by a SearchExport in a manifest, or by flags.',
     arguments: [
       new Argument(
         '[FILE]',

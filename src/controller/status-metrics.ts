@@ -79,7 +79,7 @@ export function measureStatuses<R extends MeasuredResource>(options: StatusMetri
   );
   metrics.observedGauge(
     `logfleet_${kind}_state`,
-    `Always 1. The labels show the state (${states}) of one ${kind}, and the reason of its Ready condition. At most ${maxShown} ${plural} have such a series.`,
+    `Always 1. The labels show the state (${states}) of one ${kind}, and the reason of its Ready condition. At most ${maxShown} ${plural} have this series.`,
     ['namespace', kind, 'state', 'reason'],
     (scrape) =>
       at(scrape).shown.map((each) => [{ ...labelsOf(each), state: each.state, reason: each.reason }, 1] as const),

@@ -85,7 +85,7 @@ export const fieldFlags: readonly FieldFlag[] = [
   choice(
     'proof',
     '<how>',
-    'How to prove that no row is missing. With Digest, the number, sizes and times of the rows are compared with sums that the log service computes. With Count, only the number of rows is compared',
+    'How to prove that no row is missing. With Digest, the number, sizes and times of the rows are compared with values that the log service computes. With Count, only the number of rows is compared',
     ['Digest', 'Count'],
   ),
   field('settleDelay', '<duration>', 'Minimum age of the searched data (default: 3m).'),

@@ -295,7 +295,7 @@ function exportFacts(plan: PlannedSearches, { destination, output }: SearchExpor
   const from = segments[0]?.fromMs ?? 0;
   const rest =
     plan.settledMs < plan.toMs
-      ? `; data from then until ${renderMinute(plan.toMs)} is too new and is searched later`
+      ? `; the remaining data, until ${renderMinute(plan.toMs)}, is too new and is searched later`
       : '';
   const sideBySide = Math.min(parallelism, jobs);
   const order = jobs === 1 ? '' : sideBySide === 1 ? ', one by one' : `, ${sideBySide} at once`;

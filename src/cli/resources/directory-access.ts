@@ -117,7 +117,7 @@ export async function openView(
 export async function idleNoteOf(dir: string, directory: string, view: DirectoryView): Promise<string | undefined> {
   if (!(await isSurelyFree(new StateDirectory(directory)))) return undefined;
   const flags = volumesOf(view).map((name) => ` --volume ${name}=DIR`);
-  return `No process is working on ${dir}, so nothing happens there. To start one: ${invocation('run')} ${shellWord(dir)}${flags.join('')}`;
+  return `No process is working on ${dir}, so its resources do not change. To start a process: ${invocation('run')} ${shellWord(dir)}${flags.join('')}`;
 }
 
 /** Returns the names of the volumes to which the exports and schedules of a directory write, without duplicates. */

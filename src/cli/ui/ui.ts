@@ -40,7 +40,7 @@ export async function uiCommand(
     await Promise.race([following, model.whenComplete(), aborted(signal)]);
     if (!signal.aborted) {
       context.stdout.write(`${await server.listen()}\n`);
-      context.stderr.write('Open this address in a browser on this machine. To end: Ctrl-C\n');
+      context.stderr.write('Open this address in a browser on this machine. To stop: Ctrl-C\n');
     }
     await following;
     return exitStatus.ok;

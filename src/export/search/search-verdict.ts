@@ -201,7 +201,7 @@ function writtenFrom({ writtenFromMs }: SearchFacts, { kind, atMs }: Cut): numbe
 
 function judgeWhole(run: SearchFacts, figures: RowFigures): Verdict {
   const { interval, hasLostStatus, isSplittable, results, isReadTwice } = run;
-  assert(figures.left === 0, 'rows of a complete interval were left to the next search');
+  assert(figures.left === 0, 'the search covered the whole interval, but rows were left to the next search');
   if (!hasLostStatus && figures.duplicates > 0 && !isReadTwice) return readingOf(run, figures.isDisordered);
   if (!hasLostStatus) return { kind: 'commit', record: recordOf(run, figures, interval.fromMs) };
   if (isSplittable && results === 'Messages') return byCount(run, figures, interval.fromMs);

@@ -369,7 +369,7 @@ function waitText(wait: SearchWait | undefined, error: LogfleetError | undefined
     case 'maxBytesScanned':
       return `no more searches start, because the limit ${wording.fieldName(`limits.${wait.kind}`)} has been reached`;
     case 'workers':
-      return 'other pods of the Kubernetes Job are doing the rest';
+      return 'other pods of the Kubernetes Job are doing the remaining work';
     default:
       return '';
   }

@@ -98,7 +98,7 @@ function renderBlock([first, ...others]: readonly UnusableManifest[]): string | 
   if (!first) return undefined;
   const more = others.length === 0 ? '' : ` (and ${others.length} more)`;
   return (
-    `logfleet has never read a usable version of a manifest${more} that may affect any collector, so no policy starts an upgrade. ` +
+    `No policy starts an upgrade, because logfleet has never read a usable version of a manifest${more} that may affect any collector. ` +
     `Correct or delete ${renderFinding(first.problem)}`
   );
 }

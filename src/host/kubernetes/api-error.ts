@@ -71,14 +71,14 @@ export function apiErrorOf(response: KubeResponse, what: string): LogfleetError 
       return make(
         'host.expired',
         { kind: 'backoff' },
-        'the list or watch cannot continue, because it began too long ago; try again',
+        'the list or watch has expired, because its resource version is too old; try again',
       );
     case 429:
       return make('host.throttled', retryHandling(response), 'the API server is overloaded');
     default:
       if (status >= 500) return make('host.unavailable', retryHandling(response), 'the API server is not available');
       if (!isStatus(response.body)) {
-        const advice = 'an API server does not respond like this; check `server` in the kubeconfig';
+        const advice = 'the response is not in the format of an API server; check `server` in the kubeconfig';
         return make('host.misconfigured', { kind: 'backoff' }, advice);
       }
       return make('host.invalid', { kind: 'bug' }, 'the API server rejects the request that logfleet sent');

@@ -97,7 +97,7 @@ function unfinishedText(check: PendingCheck | undefined): string {
   if (check?.error)
     return 'After the rollback, logfleet could not recount the messages of the collectors that had sent too few messages (see status.stages)';
   const when = check?.untilMs === undefined ? '' : ` after ${isoSeconds(check.untilMs)}`;
-  return `logfleet checks the rollback${when}: it recounts the messages of the collectors that had sent too few messages`;
+  return `logfleet checks the rollback${when} by recounting the messages of the collectors that had sent too few messages`;
 }
 
 function finishedText(checked: readonly CheckedAnalysis[]): string {

@@ -171,7 +171,7 @@ function unpacked<T>(unpack: () => T): T {
   try {
     return unpack();
   } catch (cause) {
-    throw unreadable('a ledger object does not have the form that logfleet writes', cause);
+    throw unreadable('a ledger object does not have the expected format', cause);
   }
 }
 

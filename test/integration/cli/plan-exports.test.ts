@@ -199,7 +199,7 @@ describe('the plan of an export', () => {
     const late = searchExport('', { to: '2026-11-01T12:00:00Z' });
     const { stdout } = await plan(late);
     expect(stdout).toMatch(
-      /Range: .* to 2026-10-31 23:5\d UTC; data from then until 2026-11-01 12:00 UTC is too new and is searched later$/m,
+      /Range: .* to 2026-10-31 23:5\d UTC; the remaining data, until 2026-11-01 12:00 UTC, is too new and is searched later$/m,
     );
   });
 

@@ -115,7 +115,7 @@ describe('the manifests of a plan', () => {
     const { stdout, stderr } = await plan({ texts: [policy()], flags: { dir: elsewhere }, open: openPlace });
     await rm(elsewhere, { recursive: true });
     expect(stdout).toMatch(
-      /But: +logfleet has never read a usable version of a manifest .*, so no policy starts an upgrade\./,
+      /But: +No policy starts an upgrade, because logfleet has never read a usable version of a manifest .*\./,
     );
     expect(stderr).toMatch(/all\.yaml:\d+:\d+: spec\.priority/);
   });

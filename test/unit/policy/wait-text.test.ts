@@ -37,7 +37,7 @@ const texts: { readonly [K in Kind]: string | readonly (readonly [Fields<K>, str
   noWindow: [[{ cutoffMs: 1_800_000 }, 'a maintenance window, but no future window is longer than the cutoff of 30m']],
   timeZone: 'the collector to report a valid time zone',
   backOff: 'the back-off after a failed upgrade',
-  versionAfterFailure: 'a new list of collectors, which shows the version after the failed upgrade',
+  versionAfterFailure: 'a new list of collectors that shows the version after the failed upgrade',
   secondListing: 'a second list of collectors, to confirm that the collector left the target version',
   newerListing: 'a newer list of collectors, because the last list may show an outdated version',
   stageLimit: [
