@@ -193,10 +193,10 @@ export interface Stage {
   /** Name of the stage: at most 63 lower-case letters, digits and `-`. */
   readonly name: string;
   /**
-   * Number of collectors in the stage, from 1 to 1000000, or a percentage of the collectors that the policy selects
-   * when the first stage of the rollout starts. A percentage is rounded up to at least 1 collector. A hash of the
-   * collectors' ids decides which collectors are chosen. Each rollout therefore chooses the same collectors, as long as
-   * they can be upgraded.
+   * Number of collectors in the stage, from 1 to 1000000, or a percentage. A percentage refers to the collectors that
+   * the policy selects when the first stage of the rollout starts, and is rounded up to at least 1 collector. A hash of
+   * the collectors' ids decides which collectors are chosen. Each rollout therefore chooses the same collectors, as
+   * long as they can be upgraded.
    */
   readonly size?: number | string;
   /**
@@ -667,8 +667,8 @@ export interface StageAnalysisStatus {
    */
   readonly quiet?: number;
   /**
-   * Number of collectors that the message analysis could not judge, because they sent fewer messages than `minMessages`
-   * before the upgrade, or were upgraded after the counting period `result` had begun.
+   * Number of collectors that the message analysis could not judge. These collectors sent fewer messages than
+   * `minMessages` before the upgrade, or were upgraded after the counting period `result` had begun.
    */
   readonly unjudged?: number;
   /** Bytes scanned by the searches of the message analysis, or `0` if the log service does not report scanned bytes. */

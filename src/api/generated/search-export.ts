@@ -19,7 +19,7 @@ export interface SearchExportSpec {
   };
   /**
    * Query in the log service's query language. If every step of the query processes each row on its own (`where`,
-   * `parse`, `fields`, `json` and similar), logfleet splits the time range into several searches, so the export can
+   * `parse`, `fields`, `json` and similar), logfleet splits the time range into several searches. The export can then
    * have any number of rows. Any other query, such as an aggregation, runs as a single search job. If this search job
    * finds more rows than the service can return, the export is incomplete.
    */
@@ -316,8 +316,8 @@ export interface AzureBlobSpec {
    * Address of the Azure storage account, for example `https://examplelogs.blob.core.usgovcloudapi.net`. Set `endpoint`
    * instead of `account` if the address is not `https://ACCOUNT.blob.core.windows.net`. The server at this address
    * receives the credentials. Therefore, if the address is outside Azure, the Secret in `credentialsSecretRef` must
-   * contain the same address in the key `endpoint`. A Secret with an account key does not need the key `endpoint`,
-   * because logfleet never sends account keys.
+   * contain the same address, either in the key `endpoint` or as the `BlobEndpoint` of the connection string. A Secret
+   * with an account key does not need this address, because logfleet never sends account keys.
    */
   readonly endpoint?: string;
   /** Name of the Azure Blob Storage container. The container must exist. */

@@ -202,7 +202,7 @@ export async function secretFromVariables({
   const file = resolve(cwd, caFile);
   const authority = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new UsageError(
-      `the environment variable ${caFileVariable} names ${file}, which cannot be read (${systemCode(error) ?? String(error)}): name a file with a CA certificate (PEM)`,
+      `the environment variable ${caFileVariable} names ${file}, which cannot be read (${systemCode(error) ?? String(error)}): set the variable to the name of a file with a CA certificate (PEM)`,
     );
   });
   return members.set('ca.crt', new SecretText(authority));

@@ -91,7 +91,7 @@ function axisOf(runs: number, byReceiptTime: number): string {
   if (byReceiptTime === 0) return 'message time';
   if (byReceiptTime === runs) return 'receipt time';
   const others = runs - byReceiptTime;
-  return `receipt time in ${renderCount(byReceiptTime, 'run')} and message time in ${renderCount(others, 'run')}; at the boundary between two such runs, a row can be missing or exported twice`;
+  return `receipt time in ${renderCount(byReceiptTime, 'run')} and message time in ${renderCount(others, 'run')}; at a boundary between the two kinds of runs, a row can be missing or exported twice`;
 }
 
 const problemTexts: { readonly [K in RunProblemKind]: string } = {

@@ -58,7 +58,7 @@ function segmentProblem(segment: string): string | undefined {
   if (Buffer.byteLength(segment) > maxSegmentBytes) return `${shown(segment)} is longer than ${maxSegmentBytes} bytes`;
   if (segment.startsWith('-')) return `${shown(segment)} begins with a minus`;
   if (segment.startsWith(' ') || segment.endsWith(' ')) return `${shown(segment)} begins or ends with a space`;
-  if (segment.normalize('NFC') !== segment) return `${shown(segment)} is not in Unicode's normal form C (NFC)`;
+  if (segment.normalize('NFC') !== segment) return `${shown(segment)} is not in Unicode Normalization Form C (NFC)`;
   if (segmentForm.test(segment)) return undefined;
   return `${shown(segment)} has characters other than letters, digits, _ = + , @ ~ ! ( ) . - and inner spaces`;
 }

@@ -30,7 +30,7 @@ const longestRetryAfterMs = 30_000;
  */
 export function notInstalled(kind: KindName | typeof ledgerKind, place: string): string {
   const plural = kind === ledgerKind ? ledgerPlural : kinds[kind].plural;
-  return `${place} does not know ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
+  return `${place} does not have the resource type ${plural}: install the CRDs with \`logfleet crds | kubectl apply -f -\``;
 }
 
 /**
@@ -54,7 +54,7 @@ export function apiErrorOf(response: KubeResponse, what: string): LogfleetError 
         return make(
           'host.denied',
           { kind: 'stall' },
-          'an admission rule of the cluster rejects this object',
+          'the admission control of the cluster rejects this object',
           'Forbidden',
         );
       }

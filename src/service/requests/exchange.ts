@@ -386,5 +386,5 @@ function encodingProblem({ headers }: Pick<ResponseHead, 'headers'>): string | u
   const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return undefined;
   const shown = JSON.stringify(encoding.slice(0, 40));
-  return `the response has Content-Encoding ${shown}, although the request asked for identity: check whether a proxy compresses responses`;
+  return `the response has Content-Encoding ${shown}, although the request asked for an uncompressed response: check whether a proxy compresses responses`;
 }

@@ -345,7 +345,7 @@ describe('kinds', () => {
     await world.clock.advance(minuteMs);
     expect([host.unready().length, host.healthy()]).toEqual([1, true]);
     expect(host.unready()).toEqual([
-      'the cluster does not know searchexports: install the CRDs with `logfleet crds | kubectl apply -f -`',
+      'the cluster does not have the resource type searchexports: install the CRDs with `logfleet crds | kubectl apply -f -`',
     ]);
     status = 403;
     await world.clock.advance(minuteMs);

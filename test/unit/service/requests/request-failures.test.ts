@@ -480,7 +480,7 @@ describe('a response with a Content-Encoding', () => {
     const { error } = await failureOn(operation, [encoded]);
     expect(error).toMatchObject({ code: 'service.responseInvalid', reason: 'ResponseInvalid', status: 200 });
     expect(error.message).toContain(
-      'the response has Content-Encoding "gzip", although the request asked for identity',
+      'the response has Content-Encoding "gzip", although the request asked for an uncompressed response',
     );
   });
 
