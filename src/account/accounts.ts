@@ -2,8 +2,8 @@
  * Accounts of the log service. An account consists of a client and a request budget for the credentials in a Secret.
  * Secrets with the same content share one client.
  *
- * As long as a Secret does not change, `resolve` returns the same `Account`. A caller whose request the service rejects
- * with 401 must call `unauthorized`.
+ * As long as a Secret does not change, `resolve` returns the same `Account`. If the service rejects a request with 401,
+ * the caller must call `unauthorized`.
  */
 import { reasons } from '../api/conditions.ts';
 import { failure, type LogfleetError } from '../base/errors.ts';
@@ -59,7 +59,7 @@ export interface AccountsOptions extends Omit<Ports, 'random'> {
   readonly connect: Connect;
   /** Leadership of this process. Only the leader sends requests (L1). */
   readonly leadership: Leadership;
-  /** Request limits that are set aside for worker pods (B8), for each user. The operator does not use them. */
+  /** Request limits that are reserved for each user's worker pods (B8). The operator does not use them. */
   readonly shares?: WorkerShares;
   /** Request limits of this process if it is a worker. */
   readonly limits?: RequestLimits;
@@ -76,8 +76,8 @@ interface Shared {
   readonly credentials: Credentials;
   readonly connection: ServiceConnection;
   /**
-   * Namespaces of the Secrets that contain these credentials. When no Secret contains them any more, the previous
-   * namespaces are kept.
+   * Namespaces of the Secrets that contain these credentials. When the last of these Secrets is gone, the set is not
+   * cleared.
    */
   namespaces: Set<string>;
   refusal: KeyRejection | undefined;
@@ -88,10 +88,7 @@ interface Shared {
  * for a retry.
  */
 interface KeyRejection {
-  /**
-   * Number of earlier rejections of the same key. A rejection during the delay after an earlier rejection is not
-   * counted.
-   */
+  /** Number of consecutive earlier rejections of the key. A rejection that arrives before `untilMs` is not counted. */
   readonly earlier: number;
   readonly untilMs: number;
 }
@@ -104,8 +101,8 @@ interface SecretEntry {
   readAtMs: number;
   usedAtMs: number;
   /**
-   * Monotonic time, in ms, at which this process learned that the stored content may be outdated. Undefined while the
-   * stored content is current.
+   * Monotonic time, in ms, at which this process learned that the cached content may be outdated. Undefined while the
+   * cached content is current.
    */
   staleAtMs: number | undefined;
   /**
@@ -125,8 +122,8 @@ export class Accounts {
   /** Errors that have already been passed to `unauthorized`. A second report of the same error is ignored. */
   readonly #reported = new WeakSet<LogfleetError>();
   /**
-   * Clients whose credentials are no longer in any Secret. Such a client is kept until its requests have ended, because
-   * a search job can take hours.
+   * Clients whose credentials are no longer in any Secret. Each is kept until its requests have ended, because a search
+   * job can take hours.
    */
   readonly #retiring = new Set<Shared>();
   readonly #right: LeadershipRight;
@@ -140,7 +137,8 @@ export class Accounts {
   }
 
   /**
-   * Returns the account of a Secret. Reads the Secret before its first use, every 60 s, and after a 401.
+   * Returns the account of a Secret. Reads the Secret on first use, when its cached content is 60 s old or may have
+   * changed, and after a 401.
    *
    * Rejects with the error from reading the Secret, or with a `LogfleetError`. The reason of a `LogfleetError` is
    * SecretNotFound, SecretIncomplete, SecretInvalid, AddressInvalid, UserChanged (this process is a worker of another
@@ -174,8 +172,8 @@ export class Accounts {
     const { untilMs = Number.NEGATIVE_INFINITY, earlier = 0 } = shared.refusal ?? {};
     // Several requests may have been in flight when the service rejected the key. Their rejections count as one.
     if (nowMs < untilMs) return shown;
-    // A rejection soon after the delay increases the number of rejections. A later rejection starts a new count,
-    // because the service has probably accepted the key in the meantime.
+    // A rejection soon after the delay adds to the count of rejections. A later rejection starts a new count, because
+    // the service has probably accepted the key in the meantime.
     const repeated = nowMs < untilMs + recheckMs ? earlier + 1 : 0;
     shared.refusal = { earlier: repeated, untilMs: nowMs + retryDelayMs(shown, repeated) };
     return shown;
@@ -204,7 +202,7 @@ export class Accounts {
     return this.#budgets.limitsOf(account.user);
   }
 
-  /** Reports whether the user's requests in flight and search jobs are within the operator's current limits. */
+  /** Reports whether the user's requests in flight and search jobs are within the current limits of this process. */
   isWithinLimits(account: Account): boolean {
     return this.#budgets.isWithinLimits(account.user);
   }
@@ -308,8 +306,8 @@ export class Accounts {
   }
 
   /**
-   * Forgets unused Secrets, and closes clients whose credentials are in no Secret. When a namespace loses its last
-   * Secret with certain credentials, the request limits in this Secret no longer count for the namespace.
+   * Forgets unused Secrets, and closes clients whose credentials are in no Secret. Once no Secret in a namespace
+   * contains a client's credentials, the request limits of these credentials no longer count for that namespace.
    */
   #closeUnused(nowMs: number): void {
     for (const [name, entry] of this.#entries) {

@@ -19,8 +19,8 @@ import type { ResourceKey, SecretReader } from '../host/host.ts';
 export type SecretContent = ReadonlyMap<string, SecretText> | undefined;
 
 /**
- * Time in ms for which the result of reading a Secret is reused. Secrets that resources wait for are also read at this
- * interval.
+ * Time in ms for which the result of reading a Secret is reused. Also the interval at which each awaited Secret is
+ * read.
  */
 const freshMs = 5_000;
 const shortestDelayMs = 50;
@@ -80,8 +80,8 @@ export class AwaitedSecrets {
   }
 
   /**
-   * Number of changes to Secrets that this process has noticed so far. Get this number before you read Secrets, and
-   * pass it to `wait`, which then also detects changes that occurred after the read.
+   * Number of changes to Secrets that this process has noticed so far. Read this number before you read Secrets, and
+   * pass it to `wait`. `wait` then also detects changes that were noticed after the read.
    */
   get changes(): number {
     return this.#changes;
@@ -103,8 +103,8 @@ export class AwaitedSecrets {
     this.#waiters.set(waiter, { secrets: secrets.map(keyText), wake });
     for (const key of secrets) {
       this.#expect(key).waiters.add(waiter);
-      // If this process does not know the content of the Secret, it stores a placeholder digest, so that the next read
-      // counts as a change.
+      // If this process does not know the content of the Secret, it stores a placeholder digest. The next read of the
+      // Secret then counts as a change.
       if (!this.#digests.has(keyText(key))) this.#digests.set(keyText(key), 'forgotten');
     }
     this.#scheduleRead();

@@ -39,7 +39,7 @@ export interface BudgetsOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly right: SendRight;
-  /** Request limits that are set aside for worker pods (B8), for each user. The operator does not use them. */
+  /** Request limits that are reserved for each user's worker pods (B8). The operator does not use them. */
   readonly shares?: WorkerShares;
   /** Request limits of this process. Defaults to the service's limits. */
   readonly limits?: RequestLimits;
@@ -48,8 +48,8 @@ export interface BudgetsOptions {
 export class Budgets {
   readonly #options: BudgetsOptions;
   /**
-   * All users that have ever had a Secret. A user who has no Secret any more keeps the budget, because the user may
-   * soon get another Secret, and the service then still counts the user's earlier requests.
+   * Budgets of all users who have had a Secret since this process started. A budget is kept after the user's last
+   * Secret is gone: if the user soon gets another Secret, the service still counts the user's earlier requests.
    */
   readonly #users = new Map<string, UserBudget>();
 
@@ -83,8 +83,7 @@ export class Budgets {
   }
 
   /**
-   * Returns the request limits that the user's Secrets set. Requests from the user's workers also count towards these
-   * limits.
+   * Returns the request limits that the user's Secrets set. These limits also cover the requests of the user's workers.
    */
   limitsOf(user: string): RequestLimits {
     return this.#users.get(user)?.limits ?? serviceLimits;

@@ -8,7 +8,7 @@ import { type CredentialMember, requiredMembers } from './credential-rules.ts';
 
 export interface CredentialPlace {
   readonly kind: 'secret' | 'variables';
-  /** Secret with the credentials, which environment variables may replace. */
+  /** Secret with the credentials. Environment variables may replace this Secret. */
   readonly key: ResourceKey;
 }
 

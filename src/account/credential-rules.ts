@@ -29,7 +29,7 @@ export const memberRules = {
     const parsed = parseServiceAddress(text);
     return parsed.kind === 'address' ? value(parsed.address) : parsed;
   },
-  /** A user name in HTTP Basic credentials must not contain a colon or a line break (RFC 7617). */
+  /** A user name in HTTP Basic credentials must not contain a colon or a control character (RFC 7617). */
   accessId: (text: string) =>
     /[:\p{Cc}]/u.test(text)
       ? problem('contains a colon or a control character', 'use only the access ID')
@@ -49,7 +49,8 @@ export const memberRules = {
   user: (text: string) => value(text),
   requestsPerSecond: (text: string) => number(text, 'a number above 0, such as 2 or 0.5', (found) => found > 0),
   /**
-   * At least 2, because a single request for a slow page read would block the polls that keep search jobs alive (B3).
+   * At least 2. If only one request were allowed at a time, reading a slow page would block the polls that keep search
+   * jobs alive (B3).
    */
   maxConcurrentRequests: (text: string) =>
     number(

@@ -12,8 +12,8 @@ export interface RequestLimits {
 /** Request limits that the operator always keeps for itself. */
 export const operatorMinimum: RequestLimits = { requestsPerSecond: 1, maxConcurrentRequests: 2 };
 /**
- * Maximum number of workers per user. The service allows each user four requests per second, each worker uses one of
- * them, and the operator keeps one.
+ * Maximum number of workers per user. The service allows each user four requests per second. The operator keeps one of
+ * them, and each worker needs at least one.
  */
 export const maxWorkers = 3;
 /**
@@ -51,8 +51,8 @@ export function shareSize(limits: RequestLimits): ShareSize | undefined {
 export function limitsWithout(limits: RequestLimits, shares: readonly HeldShare[]): RequestLimits {
   if (shares.length === 0) return limits;
   const free = freeOf(limits, shares);
-  // A user can lower the limits while Jobs are running, so running workers may use more than the new limits. In any
-  // case, the operator keeps a minimum for itself.
+  // A user can lower the limits while Jobs are running. The running workers may then use more than the new limits, but
+  // the operator still keeps a minimum for itself.
   const least = (limit: keyof RequestLimits) => Math.max(free[limit], Math.min(limits[limit], operatorMinimum[limit]));
   return {
     requestsPerSecond: least('requestsPerSecond'),
@@ -111,7 +111,7 @@ export interface ObservedShare {
   readonly hasEnded: boolean;
 }
 
-/** Request limits that workers use. The keys are the namespaces and names of the workers' Jobs. */
+/** Request limits that workers use, indexed by the namespace and name of the workers' Job. */
 export class WorkerShares {
   readonly #entries = new Map<string, JobShare>();
 
@@ -138,7 +138,7 @@ export class WorkerShares {
     return this.#entries.get(job)?.held;
   }
 
-  /** Reports whether request limits are reserved for Jobs of an export. Ignores the Job `except`. */
+  /** Reports whether any Job of an export, other than `except`, holds request limits. */
   isHeldBy(exportUid: string, except: string): boolean {
     return [...this.#entries].some(([job, entry]) => entry.exportUid === exportUid && job !== except);
   }
