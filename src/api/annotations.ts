@@ -1,7 +1,7 @@
 /**
- * Annotations with which a user acts on a resource, for example to pause it. A user sets annotations instead of spec
- * fields, because a GitOps tool would undo a user's change to the spec. The value of an annotation that acts on a
- * rollout contains the id of the rollout, so the annotation has no effect on later rollouts.
+ * Annotations that users set to control a resource, for example to pause it. They are not fields of the spec, because a
+ * GitOps tool would revert a user's change to the spec. The value of an annotation that acts on a rollout contains the
+ * id of the rollout, so the annotation has no effect on later rollouts.
  */
 export const annotations = {
   /** Pauses a resource if the value is `"true"`, so that no new work starts. */
@@ -48,8 +48,8 @@ const maxRolloutIdLength = 64;
 /** Matches a stage name, which is a DNS label. */
 const stageForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /**
- * Maximum length, in characters, of the text after the rollout id or stage. It is limited because the status stores
- * this text.
+ * Maximum length, in characters, of the text after the rollout id or stage. The length is limited because the status
+ * stores this text.
  */
 const maxSuffixLength = 64;
 

@@ -51,8 +51,8 @@ function visit(place: ValuePlace, examine: (place: ValuePlace) => void): void {
   if (value === undefined || value === null) return;
   examine(place);
   if (Array.isArray(value)) {
-    // The items of a list are checked without their previous values. In an `atomic` list, nothing shows which old item
-    // corresponds to which new item.
+    // The items of a list are checked without their previous values, because nothing shows which old item of an
+    // `atomic` list corresponds to which new item.
     const { items } = schema;
     if (items) {
       for (const [index, item] of value.entries()) {

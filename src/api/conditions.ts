@@ -258,7 +258,8 @@ export const reasons = {
   /** The resource, or the whole operator, is paused. */
   paused: 'Paused',
 
-  // Only Events about an outage have this reason. The `Outage` condition has the same reason as the `Ready` condition.
+  // Reason of Events about an outage. No condition has this reason, because the `Outage` condition has the same reason
+  // as the `Ready` condition.
   /** A dependency, such as the log service, has not worked for ten minutes. */
   outage: 'Outage',
 
@@ -271,7 +272,7 @@ export const reasons = {
   overlapping: 'Overlapping',
 } as const;
 
-/** Maximum length, in characters, of a condition's message. A longer message is cut, and ends in `…`. */
+/** Maximum length, in characters, of a condition's message. A longer message is truncated, and ends in `…`. */
 export const maxMessageLength = 1024;
 
 export interface ConditionChange {
@@ -327,7 +328,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Returns the position of a condition in a status, by its type. Conditions of unknown types come last. */
+/** Returns the sort key that determines a condition's place in the status. Conditions of unknown types come last. */
 function rank({ type }: Condition): number {
   const index = typeOrder.indexOf(type);
   return index === -1 ? typeOrder.length : index;

@@ -1,4 +1,4 @@
-/** Returns the known name that is most similar to `written`, if `written` looks like a typing error. */
+/** Returns the known name that is most similar to `written`, or undefined if `written` does not look like a typo. */
 export function nearest(written: string, known: readonly string[]): string | undefined {
   const rated = known.map((name) => ({ name, distance: editDistance(written, name) }));
   const [best] = rated.sort((left, right) => left.distance - right.distance);

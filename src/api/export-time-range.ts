@@ -95,8 +95,8 @@ function zoneOf({ timeZone: name }: TimeRangeText): Zone | undefined {
 }
 
 /**
- * Problem with the start or the end of a time range. `member` is set only if the user must correct another field, such
- * as `timeZone`.
+ * Problem with the start or the end of a time range. `member` is set only if another field must be corrected, such as
+ * `timeZone`.
  */
 type InstantProblem = Explanation & Partial<TimeRangeProblem>;
 
@@ -104,17 +104,20 @@ type Zone = NonNullable<ReturnType<typeof timeZone>>;
 
 const forms =
   'a local time such as 2026-11-01T00:00:00 with a time zone, a time with an offset such as 2026-11-01T00:00:00+01:00, or milliseconds since the epoch such as 1793491200000';
-/** A time in milliseconds with at most 15 digits. A double-precision number represents such times exactly. */
+/** Matches a time in milliseconds with at most 15 digits, which a double-precision number represents exactly. */
 const millisecondsForm = /^\d{1,15}$/;
 /**
- * A number with ten digits. The user probably wrote a time in seconds, between the years 2001 and 2286. In
- * milliseconds, the number would be a time in early 1970.
+ * Matches a number with ten digits. Such a number is probably a time in seconds, between the years 2001 and 2286. As
+ * milliseconds, it would be a time in early 1970.
  */
 const secondsForm = /^\d{10}$/;
 const dateTimeForm = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)?$/;
 /** Maximum length of a clock change in ms. */
 const maxClockChangeMs = 3 * hourMs;
-/** Time, in ms, after which any clock change near a local time has taken effect. */
+/**
+ * Time, in ms, from a local time to an instant that is after any nearby clock change. The UTC offset at this instant is
+ * the offset after the change.
+ */
 const afterClockChangeMs = 36 * hourMs;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 

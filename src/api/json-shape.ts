@@ -4,7 +4,7 @@ import { recordOfJson } from '../base/record.ts';
 
 /**
  * Options that halve the time in which ajv compiles a schema. Use them only for logfleet's own schemas, because ajv
- * does not check the schema itself, and only for small values, because the compiled code is slower.
+ * then does not check the schema itself. Use them only for small values, because the compiled code is slower.
  */
 export const quickCompilation = { validateSchema: false, code: { optimize: false } } as const;
 

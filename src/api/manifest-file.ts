@@ -40,7 +40,9 @@ export interface ManifestFile {
   /** Documents in the file that could be parsed. */
   readonly documents: readonly ManifestDocument[];
   readonly problems: readonly TextProblem[];
-  /** True if the text is empty, too large, or in an unsupported encoding. */
+  /**
+   * True if the text was not parsed at all, for example because it is empty, too large, or in an unsupported encoding.
+   */
   readonly isRefused: boolean;
 }
 
@@ -90,7 +92,7 @@ function problemAt(position: Position, problem: string, remedy: string): TextPro
   return { ...position, problem, remedy };
 }
 
-/** YAML syntax that Kubernetes tools reject, each with a user-facing problem and remedy. */
+/** Patterns for YAML syntax that Kubernetes tools reject, each with a user-facing problem and remedy. */
 const unreadForms: readonly (readonly [RegExp, problem: string, remedy: string])[] = [
   [
     /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u,

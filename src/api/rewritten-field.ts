@@ -36,8 +36,8 @@ interface OperatorText {
 }
 
 /**
- * Delimiter around the index that replaces a quoted text in a query. This private-use Unicode character does not occur
- * in queries.
+ * Character before and after the index that replaces a quoted text in a query. It is a private-use Unicode character,
+ * which does not occur in queries.
  */
 const mark = '\uE000';
 const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');

@@ -233,7 +233,7 @@ function* checkWindow(
   if (unreadable) yield error([...path, 'schedule'], 'Invalid', unreadable);
   const unknown = isWritten(timeZone) ? timeZoneProblem(timeZone) : undefined;
   if (unknown) yield error([...path, 'timeZone'], 'Invalid', unknown);
-  // Another check reports an error if the maintenance window is not longer than `cutoff`.
+  // A maintenance window that is not longer than `cutoff` is an error, which another check reports.
   const leftMs = (parseDuration(duration ?? '') ?? 0) - (cutoffMs ?? 0);
   if (leftMs <= 0 || leftMs >= shortestUsefulStartMs) return;
   yield warning([...path, 'duration'], 'Risky', {

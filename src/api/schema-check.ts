@@ -72,8 +72,8 @@ function toJsonSchema(schema: StructuralSchema): object {
     if (value?.['x-kubernetes-int-or-string'] === true) return { ...value, type: ['integer', 'string'] };
     const { matchFields, matchExpressions } = value?.properties ?? {};
     if (matchFields && matchExpressions) {
-      // A CRD's schema lists the allowed keys for `matchExpressions`, but cannot list them for `matchFields`. Both
-      // fields allow the same keys.
+      // The keys of `matchFields` are checked against the keys that are allowed for `matchExpressions`, because a CRD's
+      // schema cannot list allowed keys for `matchFields`.
       const propertyNames = matchExpressions.items?.properties?.['key'];
       const properties = { ...value?.properties, matchFields: { ...matchFields, propertyNames } };
       return { ...value, properties, additionalProperties: false };
@@ -204,8 +204,9 @@ function howToType(schema: StructuralSchema, value: unknown, path: JsonPath): st
 }
 
 /**
- * Returns user-facing text that explains how to write a list. `item` is the single value that the user wrote instead of
- * a list. If the schema has no example, and items need not be objects, the text shows a list with this value.
+ * Returns user-facing text that explains how to write a list. The text contains the schema's example or, if there is
+ * none, a list with `item`. `item` is the single value that the user wrote instead of a list. It is not used if items
+ * must be objects.
  */
 function howToList({ example, items }: StructuralSchema, item: string | undefined): string {
   if (example !== undefined) return `use a list, for example ${flowText(example)}`;

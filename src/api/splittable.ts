@@ -118,7 +118,10 @@ const rowOperators: ReadonlyMap<string, RegExp> = new Map([
   ['timeslice', /^\s+(?:\d+(?:ms|s|m|h|d|w))+(?:\s+as\s+[\w.-]+)?$/i],
 ]);
 
-/** Common query operators that need several rows at once. Their names are not misspelt names of other operators. */
+/**
+ * Common query operators that need several rows at once. They are listed so that logfleet does not mistake their names
+ * for misspelt names of other operators.
+ */
 const otherOperators: readonly string[] = [
   ...['count', 'count_distinct', 'sum', 'avg', 'min', 'max', 'first', 'last', 'latest', 'pct', 'median', 'stddev'],
   ...['values', 'sort', 'order', 'limit', 'top', 'topk', 'dedup', 'join', 'lookup', 'transpose', 'total', 'rank'],

@@ -159,7 +159,7 @@ interface KindChecks {
   readonly checkForm: (resource: unknown) => readonly Finding[];
   /** Finds problems that neither the schema nor CEL rules can detect. The spec must be valid according to both. */
   readonly checkValid: (spec: never, wallMs?: number) => readonly Finding[];
-  /** Check of a single field, which runs even if other fields have errors. */
+  /** Check of the field at `path`. It runs even if other fields have errors. */
   readonly checkAlways?: { readonly path: JsonPath; readonly check: (spec: never) => readonly Finding[] };
 }
 
