@@ -29,9 +29,8 @@ export function instant(clock: Clock): Instant {
 }
 
 /**
- * Returns the time since `start`, in ms: the longer of the times on the monotonic clock and the wall clock. Each clock
- * can show too short a time, because the monotonic clock of Linux stops while the machine sleeps, and the wall clock
- * can be set back.
+ * Returns the time since `start`, in ms, as measured by the clock that shows the longer time. Each clock can show too
+ * short a time: the monotonic clock of Linux stops while the machine sleeps, and the wall clock can be set back.
  */
 export function elapsedMs(clock: Clock, start: Instant): number {
   return Math.max(clock.monotonic() - start.monotonicMs, clock.now() - start.wallMs);

@@ -43,15 +43,12 @@ export class LogfleetError extends Error {
   }
 }
 
-/** Reports whether this is an error of logfleet with one of these codes. */
+/** Reports whether an error is a `LogfleetError` with one of these codes. */
 export function hasCode(error: unknown, ...codes: readonly string[]): error is LogfleetError {
   return error instanceof LogfleetError && codes.includes(error.code);
 }
 
-/**
- * Reports whether this is an error of logfleet that is not a bug. For such an error, logs need only the code, not the
- * stack.
- */
+/** Reports whether an error is a `LogfleetError` that is not a bug. Logs do not show the stack of such an error. */
 export function isExpected(error: unknown): error is LogfleetError {
   return error instanceof LogfleetError && error.handling.kind !== 'bug';
 }

@@ -7,7 +7,8 @@ import { setFlagsFromString } from 'node:v8';
 
 /** Applies the heap settings to this process. */
 export function keepHeapSmall(): void {
-  // V8 collects garbage in the old generation as soon as this generation has grown by half since the last collection.
+  // Makes V8 collect garbage in the old generation as soon as this generation has grown by half since the last
+  // collection.
   setFlagsFromString('--heap-growing-percent=50');
   setFlagsFromString('--semi-space-growth-factor=1');
   // With a small heap, parallel garbage collection takes more CPU time and is not faster.

@@ -30,7 +30,7 @@ export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry();
   /** Object that identifies the current scrape. The method `render` replaces it at each scrape. */
   #scrape: object = {};
-  /** Functions that return the series of each gauge, by the gauge's name. */
+  /** Functions that return the series of each gauge, indexed by the gauge's name. */
   readonly #readers = new Map<string, ((scrape: object) => Iterable<Sample>)[]>();
 
   /** Adds metrics about the process: memory, CPU, and event-loop delay. */

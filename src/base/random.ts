@@ -1,4 +1,4 @@
-/** Interface for random numbers. Repeatable runs use a seeded generator. */
+/** Interface for random numbers. Reproducible runs use a seeded generator. */
 
 export interface Random {
   /** Returns a random number in [0, 1). */

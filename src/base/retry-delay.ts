@@ -25,8 +25,8 @@ export function isRefusal(error: LogfleetError | undefined): boolean {
 }
 
 /**
- * Returns the time in ms until a rejected access key may be sent again. If the error reports a rejected key that may
- * already be sent again, returns a short delay. In all other cases without a rejected key, returns Infinity.
+ * Returns the time in ms until a rejected access key may be sent again, or Infinity if no key is rejected. If `error`
+ * still reports a rejected key that may already be sent again, returns a short delay.
  * @param heldForMs time in ms for which a rejected access key must not be sent, or Infinity if no key is rejected
  */
 export function holdMs(error: LogfleetError | undefined, heldForMs: number): number {

@@ -1,6 +1,4 @@
-/**
- * A secret string, such as an access key, which is printed as `[secret]`. Call `reveal` only where the value is sent.
- */
+/** Secret string, such as an access key. It is printed as `[secret]`. Call `reveal` only where the value is sent. */
 import { inspect } from 'node:util';
 
 export class SecretText {

@@ -1,6 +1,8 @@
 /** Shortens text for messages. */
 
-/** Replaces line breaks, control characters and repeated spaces, each with one space. */
+/**
+ * Puts a text on one line. Replaces each run of whitespace and control characters with one space, and trims the text.
+ */
 export function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 }
@@ -10,7 +12,7 @@ export function bounded(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
 }
 
-/** Truncates text to at most `maxBytes` bytes of UTF-8, without dividing a character. */
+/** Truncates text to at most `maxBytes` bytes of UTF-8, without splitting a character. */
 export function boundedBytes(text: string, maxBytes: number): string {
   return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(maxBytes)).read);
 }

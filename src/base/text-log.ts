@@ -1,11 +1,11 @@
 /**
- * Logs as readable lines: `2026-11-01T14:03:07Z info  collector accepted  collector=web-1 task=7`. Control
- * characters in values are escaped.
+ * Logs as readable lines: `2026-11-01T14:03:07Z info  collector accepted  collector=web-1 task=7`. Control characters
+ * in values are escaped.
  *
- * logfleet does not use the package pino-pretty (version 13), because pino-pretty does not escape line breaks in
- * messages, so that a message could forge a log line. The package also moves fields such as `name` out of the list of
- * fields. It writes each error either on several lines, even if the error is expected, or as one line of JSON that
- * contains the stack.
+ * logfleet does not use the package pino-pretty (version 13), for three reasons:
+ * - It does not escape line breaks in messages, so a message could forge a log line.
+ * - It moves fields such as `name` out of the list of fields.
+ * - It writes each error on several lines, even an expected error, or as one line of JSON that contains the stack.
  */
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Clock } from './clock.ts';

@@ -8,8 +8,8 @@ import { dayMs, hourMs } from './time-units.ts';
 /** Maximum number of cached time zones. */
 const maxZones = 1_000;
 /**
- * Distance in ms from a local time at which UTC offsets are compared to detect a clock change. If the offsets this long
- * before and after the local time differ, clocks change near that time.
+ * Distance in ms before and after a local time at which UTC offsets are compared. If the two offsets differ, clocks
+ * change near the local time.
  */
 const changeDistanceMs = 36 * hourMs;
 /**
