@@ -38,7 +38,7 @@ export interface ControllerOptions extends Ports {
   readonly leadership: Leadership;
 }
 
-/** Metric label, log level and log message of a failed reconcile, by the handling of its error. */
+/** Metric label, log level and log message of a failed reconcile, indexed by the handling of its error. */
 const failures = {
   backoff: { outcome: 'backoff', level: 'warn', message: 'reconcile failed' },
   bug: { outcome: 'bug', level: 'error', message: 'reconcile failed unexpectedly' },
@@ -95,7 +95,7 @@ export class Controller {
       'controller',
       'outcome',
     ]);
-    // Initializes the counter to 0, because an alert on its increase would otherwise miss the first error.
+    // Initializes the counter to 0, so that an alert on its increase does not miss the first error.
     this.#reconciles.add({ controller: name, outcome: 'bug' }, 0);
     this.#durations = metrics.histogram(
       'logfleet_reconcile_duration_seconds',
@@ -176,15 +176,15 @@ export class Controller {
       this.#unobserved.changed(metadata, sinceMs);
       this.enqueue(metadata);
     }
-    // Reconciles wait until all resources have been listed. If the list shows no changes, no listener is called, so the
-    // waiting reconciles are started here.
+    // Reconciles wait until all resources have been listed. They are also started here, because no listener is called
+    // if the list shows no changes.
     void source.whenSynced().then(() => this.#startSoon());
   }
 
   /**
    * Returns the age in ms of the oldest change that is not yet reflected in a resource's status. While resources are
-   * still being listed, returns at least the time since `sinceMs`, the start of this process's leadership, because a
-   * change to an unlisted resource may be that old.
+   * still being listed, returns at least the time since `sinceMs`, because a change to an unlisted resource may be that
+   * old. `sinceMs` is the start of this process's leadership.
    */
   #unobservedMs(sinceMs: number): number {
     const { source, clock } = this.#options;

@@ -14,7 +14,10 @@ export const maxShown = 200;
 
 type ResourceState = 'Stalled' | 'Outage' | 'Reconciling' | 'NotReady' | 'Ready' | 'Unknown';
 
-/** States of resources, most urgent first. The second entry contains reasons that are urgent in any state. */
+/**
+ * Groups of resource states and `Ready` reasons, most urgent first. A resource belongs to the first group that contains
+ * its state or its reason.
+ */
 const ranks: readonly (readonly string[])[] = [
   ['Stalled'],
   [...needsAttention, reasons.internalError],
@@ -48,8 +51,8 @@ interface StatusMetricsOptions<R extends MeasuredResource> {
   readonly plural: string;
   readonly figures: readonly StatusFigure<R>[];
   /**
-   * Returns the resources to measure. While another process is the leader, returns none; otherwise, each alert would
-   * fire twice.
+   * Returns the resources to measure, or none while another process is the leader. If both processes measured them,
+   * each alert would fire twice.
    */
   readonly resources: () => Iterable<R>;
 }

@@ -32,8 +32,8 @@ export interface StatusRules<K extends KindName> {
    */
   readonly stateDetails?: (status: StatusOf<K>) => readonly string[];
   /**
-   * Describes a state that only interrupts another state, like a pause. `reason` is the reason of the interrupting
-   * state. `of` is the reason of the interrupted state, to which the resource later returns.
+   * State that only interrupts another state, like a pause. `reason` is the condition reason of the interruption. `of`
+   * is the condition reason of the interrupted state, to which the resource later returns.
    */
   readonly interruption?: { readonly reason: string; readonly of: string };
 }
@@ -62,8 +62,8 @@ export class StatusWriter<K extends KindName> {
   #heldBack = false;
   #isOutdated = false;
   /**
-   * Status before a failed write. The API server may have stored the new status nevertheless, so the next Events also
-   * report the change that this write contained.
+   * Status before a failed write. The next Events report all changes since this status, because the API server may have
+   * stored the new status although the write failed.
    */
   #unreported: { readonly status: StatusOf<K> | undefined } | undefined;
 
@@ -227,8 +227,8 @@ export class StatusWriter<K extends KindName> {
   }
 
   /**
-   * Returns true if a status shows an interruption: a pause, an outage, unread data, or the interruption that the rules
-   * of the resource kind define.
+   * Returns true if a status shows an interruption: a pause, an outage, unread data, or the interruption in the
+   * `StatusRules` of the resource's kind.
    */
   #interrupts(before: StatusOf<K> | undefined, status: StatusOf<K>): boolean {
     if (isInterrupted(status)) return true;

@@ -6,7 +6,7 @@
  * - Fair: keys are taken in the order in which they became ready. Keys of resources with work in progress alternate
  *   with other keys.
  * - Delayed: `addAfter` adds a key after a delay, `addBackoff` after a delay that grows until `forget` is called.
- * - Bounded: memory depends on the number of existing resources.
+ * - Bounded: memory usage grows only with the number of existing resources.
  */
 import { elapsedMs, instant, type Timer } from '../base/clock.ts';
 import type { Counter, Histogram } from '../base/metrics.ts';

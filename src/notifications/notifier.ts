@@ -55,7 +55,10 @@ export class Notifier {
     this.#delivery ??= this.#deliverAll();
   }
 
-  /** Waits up to `graceMs` for the running delivery to end, and then aborts it. Drops all queued notifications. */
+  /**
+   * Waits up to `graceMs` for all queued notifications to be delivered. After that, aborts the running delivery, and
+   * drops the remaining notifications.
+   */
   async stop(graceMs: number): Promise<void> {
     const timer = this.#options.clock.after(graceMs, () => this.#stopped.abort());
     await this.#delivery;
@@ -112,7 +115,7 @@ export function notificationCounter(metrics: Metrics): Counter {
     'Notifications, by outcome: sent, failed after all attempts, or dropped because the queue was full.',
     ['outcome'],
   );
-  // Each series of the metric begins with the value 0. Otherwise, an alert on the increase of the counter would miss
+  // Each series of the metric begins with the value 0, so that an alert on the increase of the counter does not miss
   // the first failure.
   for (const outcome of ['sent', 'failed', 'dropped']) counter.add({ outcome }, 0);
   return counter;
