@@ -1,6 +1,6 @@
 /**
- * `logfleet manifests`: prints the Kubernetes manifests that install logfleet, for `kubectl apply -f -`. From the same
- * folders of manifests, `kubectl kustomize` generates the same output.
+ * `logfleet manifests`: prints the Kubernetes manifests that install logfleet, for `kubectl apply -f -`. `kubectl
+ * kustomize` generates the same output from the same folders of manifests.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -44,7 +44,8 @@ export async function flushed(): Promise<void> {
 function output(stream: NodeJS.WriteStream): Output {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(brokenPipe);
-    // EIO on a terminal means that the terminal was closed. In that case, the signal SIGHUP ends the command.
+    // EIO on a terminal means that the terminal was closed. The error is ignored, because the signal SIGHUP ends the
+    // command.
     if (error.code === 'EIO' && stream.isTTY) return;
     // If the command cannot write to stderr, it continues without error output.
     if (stream === process.stderr) return;

@@ -31,7 +31,7 @@ export interface CommandRun {
   logsJson: boolean;
 }
 
-/** Returns the parser for the command line. When a command has ended, its exit status is in `run`. */
+/** Returns a parser that runs the command on the command line, and then stores its exit status in `run`. */
 export function createProgram(context: CommandContext, run: CommandRun): Command {
   const program = new Command('logfleet')
     .description(
@@ -65,7 +65,7 @@ function define(program: Command, definition: CommandDefinition, context: Comman
   if (check) command.hook('preAction', () => check(command));
   command.action(async (...args) => {
     const start = await definition.load(command, program);
-    // The parser passes its own command object as the last argument. The function needs the context instead.
+    // Replaces the last argument, which is the parser's own command object, with the context.
     run.status = await start(...([...args.slice(0, -1), context] as never[]));
   });
 }

@@ -15,7 +15,7 @@ export interface Output {
   rows(): number;
 }
 
-/** Control sequence that shows the cursor of a terminal, which live views hide. */
+/** Control sequence that shows the cursor of a terminal again after a live view has hidden it. */
 export const showCursor = '\u001b[?25h';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM';

@@ -33,8 +33,8 @@ export function port(text: string): number {
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Converts a time on the command line to the form used in manifests. `text` is `now`, a duration before now such as
- * `-24h`, or a date, which stands for 00:00 on that day. Returns all other strings unchanged.
+ * Converts a time on the command line to the form used in manifests. Accepts `now`, a duration before now such as
+ * `-24h`, and a date, which stands for 00:00 on that day. Returns all other strings unchanged.
  */
 export function momentText(text: string, nowMs: number): string {
   if (text === 'now') return isoText(nowMs);
@@ -142,9 +142,9 @@ export function oneOf(flags: string, help: string, choices: readonly string[], f
 }
 
 /**
- * Defines an argument such as `cvp/production`. `ofKinds` are the kinds that the command accepts. Shells use the
- * argument's choices to complete `cvp/`. The parser accepts any text, because the command itself checks the kind and
- * the name.
+ * Defines an argument such as `cvp/production`, for a command that accepts the kinds `ofKinds`. The choices of the
+ * argument let shells complete the part `cvp/`. The parser accepts any text, because the command itself checks the kind
+ * and the name.
  */
 export function resourceArgument(ofKinds: readonly KindName[], name = '<KIND/NAME>'): Argument {
   return new Argument(name).choices(ofKinds.map((kind) => `${kinds[kind].shortName}/`)).argParser((text) => text);

@@ -33,7 +33,8 @@ export async function startHttpServer(
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     const [oldest] = sockets;
-    // If the server refused new connections instead, many idle connections could make the kubelet's probes fail.
+    // Closes the oldest connection instead of refusing the new one, so that many idle connections cannot make the
+    // kubelet's probes fail.
     if (oldest && sockets.size >= maxConnections) {
       sockets.delete(oldest);
       oldest.destroy();

@@ -68,7 +68,7 @@ export function regionOf(region: string | undefined, env: CommandContext['env'])
   return region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || undefined);
 }
 
-/** Renders the flags with which another command reads the same store. Each flag is preceded by a space. */
+/** Renders the flags that make another command read the same store. Each flag is preceded by a space. */
 export function renderStoreFlags({ endpoint, region, pathStyle, insecure }: StoreOptions): string {
   return [
     endpoint === undefined ? '' : ` --endpoint ${shellWord(endpoint)}`,

@@ -27,10 +27,7 @@ interface FlagManifest {
   readonly volumes: Volumes;
 }
 
-/**
- * Name of the manifest that is built from flags. Error messages show this name where they would show the name of a
- * file.
- */
+/** Name of the manifest that is built from flags. Error messages show this name in place of a file name. */
 const flagSource = 'the command line';
 const volumeName = 'output';
 const secretName = 'log-service';

@@ -219,8 +219,8 @@ function selectedExport(
 ): SearchExport {
   const files = sources.map((source) => source.name).join(', ');
   const named = name === undefined ? found : found.filter(({ metadata }) => metadata.name === name);
-  // `--namespace` is used to select an export only if several exports have the same name. Otherwise, it is only the
-  // default namespace for manifests.
+  // `--namespace` selects one of several exports that match `--name`. If at most one export matches, `--namespace` is
+  // only the default namespace for manifests.
   const isEnough = named.length < 2 || namespace === undefined;
   const meant = isEnough ? named : named.filter(({ metadata }) => metadata.namespace === namespace);
   const [one, ...others] = meant;

@@ -1,6 +1,6 @@
 /**
- * Prints the rows of a complete export to stdout, oldest first. Each file begins with its newest rows, so it is read
- * backwards. Only one chunk and the longest record are kept in memory.
+ * Prints the rows of a complete export to stdout, messages oldest first. A file of messages begins with the newest
+ * message, so it is read backwards. Only one chunk and the longest record are kept in memory.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -15,8 +15,7 @@ const newline = 0x0a;
 const quote = 0x22;
 
 /**
- * Yields all rows of the export in chronological order, in chunks of whole records. CSV output begins with a single
- * header.
+ * Yields all rows of the export in chunks. Messages are in chronological order. CSV output begins with a single header.
  */
 export async function* provenRows(folder: string, manifest: Manifest): AsyncGenerator<Uint8Array> {
   const { output, results } = manifest.export;
@@ -81,8 +80,8 @@ async function readBytes(file: string, start: number, end: number): Promise<Uint
 class RecordSplitter {
   readonly #countsQuotes: boolean;
   /**
-   * True if the byte that was read last is inside quotes. Quotes come in pairs, so they can be counted backwards from
-   * the end of the file.
+   * True if the byte that was read last is inside quotes. Quotes come in pairs, so counting them from the end of the
+   * file has the same result as counting them from the beginning.
    */
   #isQuoted = false;
   /** End of a record whose beginning has not been read yet. */

@@ -29,8 +29,8 @@ const shortestRedrawMs = 250;
 const idleRedrawMs = 1_000;
 const maxEvents = 20;
 /**
- * Delay in ms after a line about a resource. If no new line follows in this time, the view prints why the resource
- * makes no progress. Each further delay is twice as long.
+ * Time in ms after which the view prints why a resource makes no progress, unless a new line about the resource is
+ * printed first. Each further delay is twice as long.
  */
 const firstQuietMs = 10_000;
 const longestQuietMs = 600_000;
@@ -172,7 +172,7 @@ export class LiveView {
     const line = renderLine(shown.resource);
     if (line === undefined) return;
     if (line.key === shown.lineKey) {
-      // The line has not changed, so the resource may be making no progress. After some time, the reason is printed.
+      // An unchanged line may mean that the resource makes no progress, so the reason is printed after some time.
       if (shown.reminder === undefined) this.#scheduleReason(shown, firstQuietMs);
       return;
     }

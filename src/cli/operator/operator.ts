@@ -1,6 +1,6 @@
 /**
- * The operator: a host, which gives access to the resources, and a reconciler and a controller for each kind of
- * resource. The operator runs in a cluster, on directories of manifests, and in simulations.
+ * The operator consists of a host, which gives access to the resources, and of a reconciler and a controller for each
+ * kind of resource. It runs in a cluster, on directories of manifests, and in simulations.
  */
 import { Accounts } from '../../account/accounts.ts';
 import { type RequestLimits, WorkerShares } from '../../account/worker-shares.ts';

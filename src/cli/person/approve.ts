@@ -29,8 +29,9 @@ export const approveCommand = personCommand(
 );
 
 /**
- * Returns the stage that `logfleet approve` approves by default. It is a stage that is waiting for approval, or an
- * inconclusive stage, which stopped the rollout because none of its collectors reached the target version.
+ * Returns the stage that `logfleet approve` approves by default: a stage that is waiting for approval, or an
+ * inconclusive stage. An inconclusive stage has stopped the rollout, because none of its collectors reached the target
+ * version.
  */
 function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: readonly StageStatus[]): StageStatus {
   const { id } = rollout;
@@ -48,8 +49,8 @@ function awaiting(resource: CollectorVersionPolicy, rollout: Rollout, stages: re
 }
 
 /**
- * Returns the stage whose approval is in the annotation but has not been read by an operator yet. A new approval would
- * replace that approval.
+ * Returns the stage whose approval is in the annotation, but has not been read by an operator yet. A new approval would
+ * overwrite this approval.
  */
 function unreadApprovalBefore(
   { metadata }: CollectorVersionPolicy,
@@ -152,8 +153,8 @@ function renderOffline({ status }: CollectorVersionPolicy): string {
 }
 
 /**
- * Reports whether the stage will wait for an approval. A stage without collectors waits unless all other collectors run
- * the target version by then, which the status does not show in advance.
+ * Reports whether the stage is expected to wait for an approval: because its spec requires one, or because it has no
+ * collectors yet. A stage that takes all remaining collectors is not expected to wait while it is empty.
  */
 function needsApproval({ spec }: CollectorVersionPolicy, { name, members }: StageStatus): boolean {
   const stage = spec.strategy.stages?.find((one) => one.name === name);

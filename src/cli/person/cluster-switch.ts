@@ -1,6 +1,6 @@
 /**
  * Pauses and resumes the operator in a cluster, through the ConfigMap `logfleet-settings` in the operator's namespace.
- * If this namespace has no Lease of an operator, the command prints a warning.
+ * Prints a warning if the namespace in `--operator-namespace` has no Lease of an operator.
  */
 
 import { pausedMember, readPause, settingsName } from '../../api/operator-settings.ts';

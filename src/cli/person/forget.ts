@@ -1,6 +1,6 @@
 /**
- * `logfleet forget`: discards the state of a resource whose manifest was deleted, or deletes a run of a schedule, which
- * has no manifest (D4). The operator process carries out the request.
+ * `logfleet forget`: discards the state of a resource whose manifest was deleted, or deletes a run of a schedule (D4).
+ * Runs have no manifests that a user could delete. The operator process carries out the request.
  */
 import { type AnyResource, referenceOf } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';

@@ -16,7 +16,7 @@ import { findResource, type OpenResources, openResources, parseReference } from 
 import type { Annotation, ResourceReader } from '../resources/resource-reader.ts';
 
 export interface PersonAction {
-  /** Annotation to write. Undefined if the resource already has this annotation. */
+  /** Annotation to write or remove. Undefined if the annotation already has the wanted value. */
   readonly annotation: Annotation | undefined;
   /** Result, printed after the name of the resource. */
   readonly report: string;
@@ -46,8 +46,8 @@ export function personCommand<Options extends TargetOptions>(decide: Decide<Opti
       context.stdout.write(`${reference} in namespace ${namespace}: ${report}\n`);
       return isIneffective ? exitStatus.failed : exitStatus.ok;
     } finally {
-      // Without an operator, no process reads the request, and the shown status may be outdated, so the command prints
-      // a warning.
+      // Warns if no operator is running, because then no process reads the request, and the shown status may be
+      // outdated.
       const idle = await reader.idleNote();
       if (idle !== undefined) context.stderr.write(`${idle}\n`);
       await reader.close();

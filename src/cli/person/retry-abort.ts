@@ -62,7 +62,7 @@ function retryRuns(schedule: SearchExportSchedule, options: TargetOptions, clock
   };
 }
 
-/** Counts a schedule's failed and stalled runs, which `logfleet retry` starts again (S5). */
+/** Counts the failed and stalled runs of a schedule. `logfleet retry` starts these runs again (S5). */
 function runsToRetry({ status }: SearchExportSchedule) {
   const { gaps = [], runs = [] } = status ?? {};
   const covered = readCovered(status);

@@ -42,7 +42,7 @@ interface ExportPlanningOptions {
 
 /**
  * Plan of one export. `complete`: the export has already ended. `tooNew`: no search starts before `untilMs`, because
- * too much of the data is too new (E11). `hindrances` of such an export are the reasons why it will not start even then.
+ * too much of the data is too new (E11). `hindrances` are the reasons why no search will start after `untilMs` either.
  */
 export type ExportOutlook = { readonly resource: SearchExport } & (
   | { readonly kind: 'searches'; readonly plan: PlannedSearches }

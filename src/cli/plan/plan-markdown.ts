@@ -10,9 +10,7 @@ import type { Outlook } from './planner.ts';
 import { scheduleFacts, scheduleTitle } from './schedule-plan-view.ts';
 import { hasRunsLeft, hindrancesOf, type ScheduleOutlook } from './schedule-planner.ts';
 
-/**
- * First line of the output. By this line, a later CI run finds the comment of an earlier run, and replaces the comment.
- */
+/** First line of the output. A later CI run uses this line to find and replace the comment of an earlier run. */
 const planMarker = '<!-- logfleet plan -->';
 
 /** Renders all plans as a Markdown document, with warnings about their manifests. */
@@ -144,7 +142,8 @@ const formatting = /[\\`*_{}[\]<>|~]/g;
 /** Matches the position before a character, such as `#`, that would turn the text into a Markdown heading or list. */
 const leadingSign = /(?<=^\s*)(?=[-+#])|(?<=^\s*\d+)(?=[.)](?:\s|$))/;
 /**
- * Matches the position after a character, such as `@`, with which GitHub or GitLab begins a mention or a mail address.
+ * Matches the position after a character, such as `@` or `#`, that begins a mention or a reference on GitHub or GitLab,
+ * or that is part of an email address.
  */
 const mentions = /(?<=[@#!$%&])(?=[\w-])/g;
 /**

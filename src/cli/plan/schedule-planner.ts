@@ -33,13 +33,15 @@ export interface ScheduleRuns {
   /** Failed runs. Only a user can start them again. */
   readonly failed: number;
   /**
-   * Start of the schedule in ms, if `endTime` is not after the start. The spec is then invalid, and the schedule has no
-   * runs. Undefined if the spec is valid.
+   * Start of the schedule in ms, if `endTime` is not after it. The spec is then invalid, and the schedule has no runs.
+   * Undefined if the spec is valid.
    */
   readonly lateStartMs: number | undefined;
   /** Due time of the next run. Undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
-  /** Mean number of runs per day over the coming weeks. */
+  /**
+   * Mean number of runs per day over the next four weeks, or over the next year if there is less than one run per day.
+   */
   readonly meanPerDay: number;
   /** Sample run from which the estimates for all runs are made. Undefined if the schedule has no runs left. */
   readonly sample: ScheduleSample | undefined;
@@ -88,7 +90,7 @@ export function hasRunsLeft({ pending, nextDueMs }: ScheduleRuns): boolean {
   return pending > 0 || nextDueMs !== undefined;
 }
 
-/** Returns one sentence for each reason why the runs of a schedule cannot start or cannot complete. */
+/** Returns one sentence for each reason why the runs of a schedule cannot start, are delayed, or cannot complete. */
 export function hindrancesOf({ lateStartMs, outlook }: ScheduleOutlook): readonly string[] {
   if (lateStartMs !== undefined) {
     const start = `the start of the schedule (${isoSeconds(lateStartMs)})`;
@@ -126,8 +128,9 @@ function meanPerDay(calendar: TickCalendar, nowMs: number): number {
 }
 
 /**
- * Chooses the sample run: the latest run with complete data. If there is no such run, chooses the latest past period
- * between two times of the cron schedule. Returns undefined if there is no such period either.
+ * Chooses the sample run: the latest run with complete data or, if only the run before it covers a whole period of the
+ * cron schedule, that run. If no run has complete data, chooses the latest past period between two times of the cron
+ * schedule. Returns undefined if there is no such period either.
  */
 function sampleOf(resource: SearchExportSchedule, times: ScheduleTimes, nowMs: number): ScheduleSample | undefined {
   const { calendar, startMs, endMs, settleDelayMs } = times;

@@ -35,7 +35,7 @@ const widestHistogram = 60;
 export const exportView: KindView<SearchExport> = {
   render: renderExport,
   figuresOf,
-  // Whenever this text changes, a new line is printed. The text leaves out the number of rows, which changes too often.
+  // Text that triggers a new line when it changes. It leaves out the number of rows, which changes too often.
   keyOf: ({ summary }) => `${summary?.progress}`,
   waitOf: (status) => {
     const ready = conditionOf(status, 'Ready');
@@ -163,7 +163,10 @@ function renderRows({ rowHistogram = [], timeRange }: SearchExportStatus, width:
   return renderHistogram(pieces, range, width);
 }
 
-/** Returns the reason why an unfinished export is not running a search, or undefined if it is running one. */
+/**
+ * Returns the reason why an export in progress is not running a search. Returns undefined if it is running a search, or
+ * if logfleet is not working on it.
+ */
 function waiting(status: SearchExportStatus): string | undefined {
   const isSearching = (status.jobs?.length ?? 0) > 0 && status.outageStartTime === undefined;
   const isWaiting = !isSearching && !holds(status, 'Ready') && holds(status, 'Reconciling');

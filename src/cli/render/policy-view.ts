@@ -105,7 +105,8 @@ function figuresOf(status: CollectorVersionPolicyStatus): string {
 }
 
 /**
- * Returns the reason why a policy starts no upgrades at the moment (H2). Returns undefined if upgrades are in flight.
+ * Returns the reason why a policy makes no progress (H2): an outage, a stall, or what the rollout is waiting for while
+ * no upgrade is in flight. Returns undefined if there is no such reason.
  */
 function policyWait(status: CollectorVersionPolicyStatus): string | undefined {
   if (status.outageStartTime !== undefined || holds(status, 'Stalled')) return conditionOf(status, 'Ready')?.message;

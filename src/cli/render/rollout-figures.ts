@@ -134,8 +134,8 @@ export function renderAnalysis({ analysis }: StageStatus): readonly string[] {
 }
 
 /**
- * Renders the message analysis after a rollback. @param compared number of collectors whose messages were counted again
- * after the rollback
+ * Renders the message analysis after a rollback.
+ * @param compared number of collectors whose messages were counted again after the rollback
  */
 function renderRecovery(
   { state, recovered = 0, message = noReason, period }: RecoveryStatus,
@@ -257,7 +257,7 @@ function endOfWait({ conditions, stages, rollout, nextWindow }: CollectorVersion
 
 /**
  * Renders the current or next maintenance window, such as `maintenance window open for another 3h, until …`. Returns
- * undefined if the policy has no maintenance window.
+ * undefined if the status contains no such window.
  */
 export function renderWindow(
   { nextWindow, conditions }: CollectorVersionPolicyStatus,

@@ -6,9 +6,7 @@ import { printable } from './text.ts';
 
 const widestGap = 3;
 
-/**
- * Widths of a table's columns. Callers keep the widths, so that rows that are rendered later line up with earlier rows.
- */
+/** Widths of a table's columns. Callers reuse the widths, so that later rows line up with earlier rows. */
 type ColumnWidths = readonly number[];
 
 export function columnWidths(rows: readonly (readonly string[])[]): ColumnWidths {

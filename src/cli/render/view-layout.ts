@@ -49,7 +49,7 @@ export interface KindView<R extends AnyResource> {
   keyOf?(status: ShownStatus<R>): string;
   /** Returns the reason why a resource is waiting, or undefined while it is making progress. */
   waitOf(status: ShownStatus<R>): string | undefined;
-  /** Returns the reason why a search or an upgrade takes longer than usual. Returns undefined if no reason is known. */
+  /** Returns the reason why an unfinished resource makes no progress. Returns undefined if no reason is known. */
   reasonOf(status: ShownStatus<R>): string | undefined;
   /** Describes running work that a pause does not stop, such as `6 upgrades in flight run to completion`. */
   inFlight(status: ShownStatus<R>): string | undefined;

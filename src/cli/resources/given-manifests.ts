@@ -113,8 +113,9 @@ export const noPlace: ResourcePlace = {
 };
 
 /**
- * Returns a reader that looks for each Secret in the given manifests, then in the cluster or directory `place`, and
- * then in the environment variables if `place` allows them.
+ * Returns a reader that looks for each Secret first in the given manifests, and then in `place`, a cluster or
+ * directory. If neither contains the Secret, the reader uses the environment variables, provided that `place` allows
+ * them.
  */
 export async function secretReader(
   decoded: readonly DecodedFile[],
@@ -167,7 +168,7 @@ function manifestFiles(file: string, cwd: string): readonly string[] {
 
 /**
  * Returns the manifests in a folder and its subfolders. Like `logfleet run`, ignores entries whose names begin with a
- * dot, and links to folders, which can form cycles. `name` is the name of the folder in messages.
+ * dot. Also ignores links to folders, because they can form cycles. `name` is the name of the folder in messages.
  */
 function manifestsBelow(folder: string, name: string): readonly string[] {
   const entries = ifReadable(name, () => readdirSync(folder, { withFileTypes: true }));

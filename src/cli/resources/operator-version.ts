@@ -79,7 +79,10 @@ async function openClient(options: VersionOptions, { cwd, signal }: CommandConte
 export interface OperatorList {
   /** The running operators or, if no operator is running, all operators. */
   readonly operators: readonly OperatorVersion[];
-  /** Idle operators that are ignored because others are working. Helm keeps the Lease of an uninstalled operator. */
+  /**
+   * Operators that are ignored because they are not running, while other operators are. An ignored operator may have
+   * been uninstalled, because Helm does not delete its Lease.
+   */
   readonly ignored: readonly OperatorVersion[];
 }
 
@@ -122,7 +125,7 @@ function operatorIn({ namespace, annotations }: JsonObject, spec: unknown): Oper
 }
 
 /**
- * Time in ms after which an operator that has not renewed its Lease counts as ended. The time is long, because the
+ * Time in ms after which an operator that has not renewed its Lease counts as stopped. The time is long, because the
  * clocks of this machine and the cluster may differ.
  */
 const longestSilenceMs = 60_000;

@@ -95,8 +95,8 @@ function headersOf(user: JsonObject): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns the text of a kubeconfig field: from the field with the suffix `-data`, or from the file that the field
- * names.
+ * Returns the text for a kubeconfig field: the content of the file that the field names or, if the field is missing,
+ * the decoded value of the field with the suffix `-data`.
  */
 async function textOrFile(directory: string, members: JsonObject, name: string): Promise<string | undefined> {
   const file = textOf(members, name);

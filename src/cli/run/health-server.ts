@@ -14,7 +14,7 @@ export interface HealthServerOptions {
   /** Address of the server. Port 0 means any free port. */
   readonly listen: ListenAddress;
   /**
-   * Returns one sentence for each background loop that has stopped. If one has stopped, the health check fails, and the
+   * Returns sentences about background loops that make no progress. If there are any, the health check fails, and the
    * kubelet restarts the container.
    */
   readonly unhealthy: () => readonly string[];

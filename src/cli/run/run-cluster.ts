@@ -57,7 +57,8 @@ export async function runInCluster(
   log.info('logfleet started', { version: packageVersion(), namespaces: options.namespaces ?? 'all' });
   await aborted(signal);
   log.info('logfleet is stopping', { signal: signal.reason });
-  // Releases the Lease last, because another process may become the leader as soon as the Lease is free.
+  // Releases the Lease only after all work has ended, because another process may become the leader as soon as the
+  // Lease is free.
   await operator.stop();
   await notifier?.stop(notificationGraceMs);
   await host.stop();

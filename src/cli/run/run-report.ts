@@ -12,10 +12,7 @@ import { nextSteps, renderMessage, renderTargetFlags, type StepOptions } from '.
 import { wrap } from '../render/terminal-text.ts';
 import { printable } from '../render/text.ts';
 
-/**
- * Returns a function that returns the flags for a resource. Other logfleet commands need these flags to find the
- * resource.
- */
+/** Returns a function that maps each resource to the flags that other logfleet commands need to find the resource. */
 export function flagsAmong(
   resources: readonly AnyResource[],
   dirOf: (resource: AnyResource) => string | undefined,
@@ -71,8 +68,8 @@ export function isFailedResource({ status }: AnyResource): boolean {
 }
 
 /**
- * Returns true if upgrades of the resource failed or were refused. The message of the resource may then not name all
- * these collectors.
+ * Returns true if upgrades of some collectors failed or were refused. In that case, the resource's message may not name
+ * all of these collectors.
  */
 function hasMoreToTell({ status }: AnyResource): boolean {
   const reason = conditionOf(status, 'Stalled')?.reason;

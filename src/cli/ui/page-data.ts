@@ -44,7 +44,7 @@ export interface ListPage {
 export interface ResourceDetail extends ListRow {
   /** The resource's spec, status and identity. Labels and annotations are left out. */
   readonly resource: AnyResource;
-  /** Sentences that say why the resource is waiting or makes no progress. */
+  /** Sentences about a missing or outdated status, and about a pause in the manifest. */
   readonly messages: readonly string[];
   readonly commands: readonly ResourceCommand[];
 }

@@ -41,7 +41,8 @@ const shortestIntervalMs = 250;
 const maxNamed = 200;
 const maxRows = 200;
 /**
- * Number of rows in the HTML of the page, which are shown without another request. Forty rows fill even a tall screen.
+ * Number of rows that are included in the HTML of the page, so that the page shows them without another request. Forty
+ * rows fill even a tall screen.
  */
 const startRows = 40;
 /**

@@ -54,8 +54,8 @@ const scheduleForms = {
 } as const;
 
 /**
- * Splits the address of a schedule's folder into two parts: the parent folder, which contains the runs, and the
- * schedule's name.
+ * Splits the address of a schedule's folder into the schedule's name and the address of the parent folder, which
+ * contains the runs.
  */
 function partsOfSchedule(path: string, address: string, form: string) {
   const [, folder = '', schedule = ''] = /^(?:(.*)\/)?([^/]+)$/.exec(path) ?? [];

@@ -269,8 +269,7 @@ function renderDropped({ totals: { duplicates, outside } }: Manifest): string {
 }
 
 /**
- * Renders the number of rows that were received for this interval, but are in the files of a neighbouring interval
- * (E4).
+ * Renders the number of rows that were received for one interval, but are in the files of a neighbouring interval (E4).
  */
 function renderLeft(intervals: readonly CommitRecord[]): string {
   const left = intervals.reduce((sum, interval) => sum + interval.left, 0);
@@ -331,7 +330,7 @@ export function listed(
   return more > 0 ? [...lines, `and ${groupedText(more)} more problems; -o json lists all of them`] : lines;
 }
 
-/** Last line of the report about a complete export, for each check that can confirm the rows. */
+/** Last line of the report about a complete export, indexed by the level of its proof. */
 const verdictTexts: { readonly [L in Exclude<ProofLevel, 'None'>]: (rows: string) => string } = {
   Digest: (rows) => `Proven: ${rows}, each of them once.`,
   Count: (rows) => `Proven by counts: ${rows}, as many as the service counted.`,

@@ -22,7 +22,10 @@ import { placeOfSchedule } from './manifest-place.ts';
 import { progressView } from './progress-view.ts';
 import { isProven, renderScheduleVerification, scheduleDocument } from './schedule-verification-view.ts';
 
-/** Runs `logfleet verify --schedule`. Resolves to 1 if the runs do not cover the range. */
+/**
+ * Runs `logfleet verify --schedule`. Resolves to 1 if the runs do not cover the time range without gaps or overlaps, or
+ * if a check of a run fails.
+ */
 export async function verifyScheduleCommand(
   text: string,
   options: VerifyOptions,

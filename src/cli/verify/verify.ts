@@ -84,8 +84,8 @@ async function resultOf(place: DestinationSettings, context: CommandContext, isO
     };
   } catch (error) {
     if (!isExpected(error)) throw error;
-    // If the only export to verify is missing, the argument of the command is wrong. If there are several exports, the
-    // command continues with the others.
+    // If the only export to verify is missing, the argument of the command is wrong, so the command fails with this
+    // error. If there are several exports, the command continues with the others.
     if (isOne && !exportErrorCodes.has(error.code)) throw error;
     // Adds the address of the export, because the file names in the error message are relative to the export's folder.
     const problem = `${url}: ${error.message}`;
@@ -104,7 +104,7 @@ const exportErrorCodes: ReadonlySet<string> = new Set(['destination.damaged', 'd
 
 const layout = new ExportLayout('');
 
-/** Verifies one export. Throws the error `cli.incomplete` if its manifest is missing. */
+/** Verifies one export. Throws the error `cli.incomplete` if the export has a plan but no manifest yet. */
 async function verify(destination: Destination, onProgress: (progress: VerifyProgress) => void): Promise<Verification> {
   try {
     return await verifyExport(destination, layout, onProgress);

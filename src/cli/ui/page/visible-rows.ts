@@ -97,8 +97,8 @@ export class VisibleRows {
     const first = Math.max(0, this.#range.first - margin);
     const page = await this.#read(filter, first, this.#range.count + 2 * margin);
     if (filter !== this.#filter) return;
-    // Rows that became visible during the request keep their outdated contents until the next response. A row without
-    // contents would not be a link, so the Enter key would do nothing.
+    // Rows that became visible during the request keep their outdated contents until the next response. Without
+    // contents, they would not be links, and the Enter key would do nothing.
     const isUpToDate = this.#isOutdated && !this.#mustRead;
     if (isUpToDate || filter !== this.#cachedFilter) this.#rows.clear();
     if (isUpToDate) this.#isOutdated = false;
