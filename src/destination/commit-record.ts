@@ -171,8 +171,8 @@ export async function commit(
 }
 
 /**
- * Reads all commit records of an export, except those in `known`. If a record is invalid, calls `onDamaged`. Without
- * `onDamaged`, throws the error `destination.damaged`.
+ * Returns all commit records of an export. Records in `known` are not read again, but are left out if they no longer
+ * exist. If a record is invalid, calls `onDamaged`. Without `onDamaged`, throws the error `destination.damaged`.
  */
 export async function readRecords(
   destination: Destination,

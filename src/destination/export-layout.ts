@@ -16,7 +16,10 @@ import { isoText } from '../base/time-text.ts';
 import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './store/object-name.ts';
 
-/** Returns the folder of an export in a volume. Throws the error `destination.name` if the name is invalid. */
+/**
+ * Returns the root folder of a namespace's exports in a volume. Throws the error `destination.name` if the name is
+ * invalid.
+ */
 export function volumeRoot(namespace: string, path: string): string {
   return joined(namespace, trimmed(path));
 }
@@ -130,8 +133,8 @@ export function dataFileName(
 }
 
 /**
- * Returns true if the name of a file in `data/` has the form of the names that logfleet creates. Users may keep other
- * files in this folder.
+ * Returns true if the name of a file in `data/` has the form that logfleet uses. Users may keep other files in this
+ * folder.
  */
 export function isOwnDataFile(name: string): boolean {
   return dataForm.test(name.slice(name.lastIndexOf('/') + 1));

@@ -24,7 +24,7 @@ export interface Verification {
   readonly manifest: Manifest;
   /** Differences between the files and the manifest. */
   readonly differences: readonly Difference[];
-  /** Time ranges that the manifest does not show as proven complete. */
+  /** Time ranges that are not proven complete according to the manifest. */
   readonly incomplete: readonly IncompleteRange[];
   /** Number of data files that were read. */
   readonly files: number;

@@ -1,4 +1,4 @@
-/** Counts the rows of a data file, and summarises the sizes and times of its messages. */
+/** Summarises the sizes and times of the messages in a data file. */
 import { type MessageFigures, sumOfFigures } from './commit-record.ts';
 import { type SliceFigures, SliceSums } from './slice-figures.ts';
 

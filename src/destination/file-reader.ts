@@ -45,7 +45,7 @@ function checkRow(bytes: number): void {
   if (bytes > maxRowBytes) throw new Error(`a row has more than ${maxRowBytes} bytes`);
 }
 
-/** Reports whether a field's name equals `name`, which is in lower case, apart from upper and lower case. */
+/** Reports whether a field's name equals `name`, ignoring case. `name` must be in lower case. */
 function isSpelling(field: string, name: string): boolean {
   // Comparing the lengths first avoids most conversions to lower case.
   return field.length === name.length && field.toLowerCase() === name;

@@ -94,8 +94,8 @@ export function contradictionsIn(manifest: Manifest): readonly Difference[] {
 }
 
 /**
- * Returns true if the manifest's field `proof` agrees with the manifest's intervals: each range consists of whole
- * intervals and has their totals, and no range with an incomplete interval counts as proven.
+ * Returns true if the manifest's field `proof` agrees with the manifest's intervals. Each range must consist of whole
+ * intervals, and have their totals. A range with an incomplete interval must not count as proven.
  */
 export function isProofOf(proof: readonly ProofRange[], intervals: readonly CommitRecord[]): boolean {
   let next = 0;

@@ -1,6 +1,6 @@
 /**
  * The manifest lists an export's settings, intervals and data files. It is written once, after the whole time range has
- * been exported (E3). All processes write the same bytes.
+ * been exported (E3). The manifests of different processes differ at most in `proof`.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';

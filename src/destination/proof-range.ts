@@ -23,9 +23,9 @@ export const proofLevels = [
    * rows.
    */
   'Digest',
-  /** The number of written rows equals the count returned by an aggregation. */
+  /** The number of rows equals the count returned by an aggregation. */
   'Count',
-  /** The number of written rows equals the number reported by the search job. */
+  /** The number of rows equals the number reported by the search job. */
   'Search',
   /** The time range is marked as incomplete. */
   'None',
@@ -92,8 +92,8 @@ export interface IncompleteRange extends TimeRange {
 }
 
 /**
- * Returns the incomplete time ranges in chronological order. These ranges are the intervals that their commit records
- * mark as incomplete, and the ranges that still differ from the service's digest after the last search.
+ * Returns the incomplete time ranges in chronological order: the intervals whose commit records mark them as
+ * incomplete, and the ranges that still differ from the service's digest after the last search.
  */
 export function incompleteRanges(
   intervals: readonly CommitRecord[],

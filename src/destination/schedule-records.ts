@@ -1,5 +1,5 @@
 /**
- * A schedule's records. `start.json` contains the time from which the schedule exports (S2). A file such as
+ * Stores a schedule's records. `start.json` contains the time from which the schedule exports (S2). A file such as
  * `runs/20261122t120000z-130000z.json` shows that the time range in its name was exported (S1). Records are never
  * removed.
  */
@@ -58,9 +58,9 @@ export class ScheduleLayout {
 }
 
 /**
- * Stores the time from which a schedule exports, unless a time is already stored. Returns the stored time. If the
- * stored time cannot be read because the store has archived it, and `isKnown` is true, returns `fromMs`. `isKnown`
- * means that `fromMs` is known to be the stored time.
+ * Stores the time from which a schedule exports, unless a time is already stored. Returns the stored time. If `isKnown`
+ * is true and the file cannot be read because the store has archived it, returns `fromMs`.
+ * @param isKnown true if `fromMs` is known to be the stored time
  */
 export async function storeStartOnce(
   destination: Destination,
@@ -76,7 +76,7 @@ export async function storeStartOnce(
   }
 }
 
-/** Stores the time from which a schedule exports. If a time is already stored, leaves it as it is. */
+/** Stores the time from which a schedule exports, unless a time is already stored. */
 export async function recordStart(destination: Destination, layout: ScheduleLayout, fromMs: number): Promise<void> {
   await destination.create(layout.start, startKind.encode({ fromMs }));
 }

@@ -42,8 +42,8 @@ export interface SlicedFigures {
 const hash = storedText(/^[0-9a-f]{32}$/);
 
 /**
- * Summary of an interval's message counts, sizes and times. It contains hashes instead of the values of each time
- * slice.
+ * Summary of an interval's message counts, sizes and times. For time slices inside the interval, it contains hashes
+ * instead of the values.
  */
 export const sliceSummary = object({
   lengthMs: integer(1),

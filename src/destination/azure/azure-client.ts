@@ -74,9 +74,9 @@ function fixedCredential(given: AzureCredentials) {
 async function tokenCredential(address: string, agents: StoreAgents, environment: Environment) {
   checkTokensMayGoTo(address);
   const { DefaultAzureCredential } = await import('@azure/identity');
-  // Requests for tokens of a managed identity bypass the additional policies, so their agent is set here. They are
-  // `http://` requests to an address on the node, which must not use the proxy. A workload identity needs only
-  // `https://` requests.
+  // The SDK does not apply `additionalPolicies` to the token requests of a managed identity, so their agent is set
+  // here. These requests go to an `http://` address on the node, and must not use the proxy. A workload identity uses
+  // only `https://` requests.
   const options = environment.AZURE_FEDERATED_TOKEN_FILE ? {} : { agent: agents.http };
   const credential = new DefaultAzureCredential({
     ...options,

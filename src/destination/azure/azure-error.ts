@@ -42,14 +42,14 @@ export const azureErrors: StoreErrors = new StoreErrors({
 });
 
 /**
- * Matches the details of an authentication error that are safe to show, because they only name a time. Other details
+ * Matches the details of an authentication error that are safe to show, because they only contain a time. Other details
  * can contain signatures.
  */
 const timeDetailForm = /^(?:Signature not valid in the specified time frame|Request date header)/;
 
 /**
  * Returns the message for users. If no identity got a token, the message consists of the first lines of the identities'
- * errors. Otherwise, it is the first line of the error, followed by the detail that names a time, if there is one.
+ * errors. Otherwise, it is the first line of the error, followed by the detail that contains a time, if there is one.
  */
 function messageOf(cause: Error): string {
   const errors = tokenErrors(cause);
@@ -80,7 +80,7 @@ function isTemporary({ cause }: Error): boolean {
   const { name, errorCode, status } = (cause ?? {}) as { name?: unknown; errorCode?: unknown; status?: unknown };
   if (errorCode === 'network_error') return true;
   if (name !== 'ServerError') return false;
-  // After a response with status 429 or 5xx, the SDK itself rejects further requests. The error of such a rejection has
+  // After a response with status 429 or 5xx, the SDK rejects further requests without sending them. The error then has
   // no status.
   return status === undefined || status === 429 || Number(status) >= 500;
 }
@@ -108,7 +108,7 @@ export function isBlobAbsent(cause: unknown): boolean {
   return azureErrorCode(cause) === 'BlobNotFound';
 }
 
-/** Reports whether an immutability policy or a legal hold of the container protects the blob. */
+/** Reports whether the error means that an immutability policy or a legal hold protects the blob. */
 export function isBlobLocked(cause: unknown): boolean {
   return lockedCodes.includes(azureErrorCode(cause));
 }

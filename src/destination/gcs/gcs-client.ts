@@ -24,7 +24,7 @@ const firstRetryMs = 500;
 const defaultConnectTimeoutMs = 5_000;
 /** Maximum time in ms to get a token, including retries. */
 const tokenTimeoutMs = 60_000;
-/** HTTP status with which the store asks for the next chunk of an upload. */
+/** HTTP status of a response that asks for the next chunk of an upload. */
 export const sessionIncomplete = 308;
 
 export interface GcsRequest {
@@ -49,7 +49,7 @@ export interface GcsClientOptions {
   readonly clock: Clock;
   /** Time limit in ms for opening a connection. The default is 5 s. */
   readonly connectTimeoutMs?: number;
-  /** Maximum time in ms for which a request may make no progress. The default is 60 s. */
+  /** Maximum time in ms that a request may go without progress. The default is 60 s. */
   readonly silenceMs?: number;
 }
 

@@ -4,7 +4,7 @@ import { failuresByCode, firstCode, noToken, StoreErrors, untrustedForm } from '
 
 const sessionEnded = 'UploadSessionEnded';
 
-/** Error codes of refused removals: a retention policy or a hold protects the object. */
+/** Error codes with which the store refuses to remove an object, because a retention policy or a hold protects it. */
 const retentionCodes: readonly string[] = ['retentionPolicyNotMet', 'objectUnderActiveHold'];
 
 const failureOfCode = failuresByCode({
@@ -38,7 +38,7 @@ const connectionForm = new RegExp(
 /** Error response from the store, or a failed attempt to get a token. Contains no token. */
 export class GcsError extends Error {
   readonly code: string;
-  /** HTTP status of the response. Undefined if no request was sent. */
+  /** HTTP status of the response. After a failed attempt to get a token, it is set only for status 429 or 5xx. */
   readonly status: number | undefined;
 
   constructor(code: string, message: string, status?: number) {
@@ -79,7 +79,7 @@ export function gcsHttpStatus(cause: unknown): number | undefined {
   return cause instanceof GcsError ? cause.status : undefined;
 }
 
-/** Reports whether the store refuses to remove the object because a retention policy or a hold protects it. */
+/** Reports whether the error means that a retention policy or a hold protects the object. */
 export function isRetained(cause: unknown): boolean {
   return retentionCodes.includes(errorCode(cause));
 }

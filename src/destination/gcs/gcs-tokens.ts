@@ -34,8 +34,8 @@ function ambientAuthorization(): AuthorizationHeaders {
     try {
       return await auth.getRequestHeaders(audience);
     } catch {
-      // If the metadata server responds slowly, for example while a pod starts, the library concludes that there is no
-      // metadata server, and remembers this until the process ends. The reset makes the library check again.
+      // If the metadata server responds slowly, for example while a pod starts, the library concludes that there is
+      // none. The library caches this result until the process ends. Resetting the cache makes the library check again.
       gcpMetadata.resetIsAvailableCache();
       auth = new GoogleAuth({ scopes: scope });
       return await auth.getRequestHeaders(audience);

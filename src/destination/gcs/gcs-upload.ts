@@ -80,7 +80,7 @@ export class GcsUpload implements UploadRequests {
   }
 
   async removeParts(): Promise<void> {
-    // Without an expected size, `hasMark` also returns true for an object of the wrong size, so that such an object is
+    // If no size is expected, `hasMark` ignores the size of the object. Therefore, an object of the wrong size is
     // removed too.
     this.#totalBytes = undefined;
     try {
@@ -106,7 +106,10 @@ export class GcsUpload implements UploadRequests {
     return gcsErrors.mayHaveCreated(cause) || isRetained(cause) || isGone(cause);
   }
 
-  /** Sends the next bytes of the file. If the store accepts only some of these bytes, sends the rest again. */
+  /**
+   * Sends the next bytes of the file. If the store accepts only some of these bytes, sends the remaining bytes in
+   * another request.
+   */
   async #send(content: Uint8Array, totalBytes: number | '*', stop?: AbortSignal): Promise<void> {
     const start = this.#storedBytes;
     const end = start + content.length;

@@ -39,8 +39,8 @@ export function createClient(
       httpAgent: agents.http,
       httpsAgent: agents.https,
     },
-    // Without this setting, the SDK sends `Expect: 100-continue` for large uploads. For such uploads, it may ignore the
-    // agents that are set above.
+    // Without this setting, the SDK sends `Expect: 100-continue` for large uploads. For such uploads, the SDK may
+    // ignore the agents that are set above.
     expectContinueHeader: false,
     logger: { trace: silent, debug: silent, info: silent, warn: silent, error: silent },
   };

@@ -52,8 +52,8 @@ export class S3Destination extends ObjectStore<S3Settings> {
     const result = await this.#putOnce(name, content);
     const isUnproven = result !== 'refused' && !this.#respectsCondition;
     if (isUnproven && (await this.#putOnce(name, nothing)) === 'created') {
-      // The store accepted a second, empty object with the same name, so it may have overwritten the first object.
-      // Removes the object.
+      // The store accepted a second, empty object with the same name, so it may have overwritten the first object. The
+      // stored object is removed.
       await this.remove(name).catch(() => {});
       const what = `the store at ${this.url} overwrites existing objects, although the request forbids it (If-None-Match)`;
       throw destinationError(

@@ -92,7 +92,7 @@ export function s3HttpStatus(cause: unknown): number | undefined {
   return typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : undefined;
 }
 
-/** Reports whether the error means that the bucket exists, but not the object or the upload. */
+/** Reports whether the error means that the object or the upload does not exist, although the bucket exists. */
 export function isObjectAbsent(cause: unknown): boolean {
   return ['NoSuchKey', 'NoSuchUpload', 'NotFound'].includes(s3ErrorCode(cause));
 }

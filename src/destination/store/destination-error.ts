@@ -17,7 +17,7 @@ const kinds = {
   unsupported: { reason: 'DestinationUnsupported', handling: { kind: 'stall' } },
   /** A setting for the export's destination is wrong. */
   invalid: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
-  /** A file name is invalid, for example because it contains `..`. */
+  /** A file name is invalid, for example because it contains the segment `..`. */
   name: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },
   /** A symbolic link leads outside the destination's folder, so it is not followed. */
   outside: { reason: 'DestinationInvalid', handling: { kind: 'stall' } },

@@ -1,8 +1,8 @@
 /**
  * Checks object names. Names are relative, and their segments are separated by `/`.
  *
- * A valid name contains no `..`, does not begin with a dot, and contains no characters that are special in shells or
- * URLs.
+ * No segment of a valid name begins with a dot, so a name cannot contain the segments `.` and `..`. A segment consists
+ * of letters, digits, some punctuation, and inner spaces.
  */
 import { shortened } from '../../base/short-text.ts';
 import { destinationError } from './destination-error.ts';

@@ -94,8 +94,9 @@ export abstract class ObjectStore<S extends { readonly root: string }> implement
   }
 
   /**
-   * Handles a failed request to create an object. Returns `exists` if the object exists. Otherwise, throws the error. A
-   * lost connection can also mean that the object exists, because a store may reject a request by closing the connection.
+   * Handles a failed request to create an object. Returns `exists` if the object exists. Otherwise, throws the error.
+   * After a lost connection, checks whether the object exists, because a store may reject a request by closing the
+   * connection.
    */
   protected async afterFailedPut(name: string, cause: unknown, exists: () => Promise<boolean>): Promise<'exists'> {
     if (this.#errors.isTaken(cause)) return 'exists';

@@ -13,8 +13,8 @@ import type { Writer } from './writer.ts';
 export const markName = 'logfleet-upload';
 
 /**
- * The requests that an upload sends to one kind of object store. If a request fails, it throws the error of the store's
- * client.
+ * The requests that an upload sends to one kind of object store. If a request fails, the method throws the error of the
+ * store's client.
  */
 export interface UploadRequests {
   /** Name of the object in its bucket or container. */

@@ -2,8 +2,8 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 
 /**
- * Maximum time in ms for which a request may make no progress. The total time of a request has no limit, because a
- * large upload over a slow network can take minutes.
+ * Maximum time in ms that a request may go without progress. The total time of a request has no limit, because a large
+ * upload over a slow network can take minutes.
  */
 export const defaultSilenceMs = 60_000;
 

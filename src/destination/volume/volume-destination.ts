@@ -1,7 +1,7 @@
 /**
- * Stores files in a directory, such as a mounted volume. A call that writes a file returns only after the file has been
- * flushed to disk. Each call reopens the folders, so the destination still works after the volume has been remounted.
- * The destination does not follow symbolic links.
+ * Stores files in a directory, such as a mounted volume. A call that completes a file returns only after the file has
+ * been flushed to disk. Each call reopens the folders, so the destination still works after the volume has been
+ * remounted. Symbolic links in the directory are not followed.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
