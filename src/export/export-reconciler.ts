@@ -26,13 +26,13 @@ import { onlyWorker, type WorkerIndex } from './work/worker-segments.ts';
 
 export interface ExportReconcilerOptions extends Ports {
   readonly host: Host;
-  /** Accounts for the log service, shared with other reconcilers. */
+  /** Accounts of the log service, shared with other reconcilers. */
   readonly accounts: Accounts;
   /** Divides the request budget between the operator and Kubernetes Jobs (B8). */
   readonly shares?: WorkerShares;
   readonly places: ExportPlaces;
   readonly settings?: Partial<ExportSettings>;
-  /** Returns the identity of this process for file names. Tests can replace this function. */
+  /** Returns the identity of this process, which becomes part of file names. Tests can replace this function. */
   readonly writer?: () => Promise<Writer>;
   /** Opens a destination. Tests can replace this function. */
   readonly openDestination?: (settings: DestinationSettings) => Promise<Destination>;

@@ -85,7 +85,7 @@ export class ExportRuntime {
   /** Resolves when the work that is being stopped has ended. Undefined if no work is being stopped. */
   #ending: Promise<void> | undefined;
   #startedAtMs: number | undefined;
-  /** The user's last request for a check for which this process has begun the check. */
+  /** The user's last check request that this process has begun to handle. */
   #takenRequest: string | undefined;
   /** Number of committed intervals in the destination when this process first read it. Undefined until then. */
   #doneAtFirst: number | undefined;
@@ -216,10 +216,11 @@ export class ExportRuntime {
     const shownView = view && this.#rejection ? { ...view, lastError: this.#rejection } : view;
     this.#awaitSecrets(resource, pausedBy === undefined ? (problem ?? view?.lastError) : undefined, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // A complete export stays complete while it is checked, unless the check meets a failure.
+    // The status shows a complete export as complete while it is being checked, unless the check fails.
     const isChecking = problem?.handling.kind !== 'stall' && (view?.isChecking ?? true);
     const trouble = problem ?? view?.lastError;
-    // The next attempts often solve a failure of the destination, so it does not end a complete export at once.
+    // A failure of the destination often disappears within a few attempts. Until then, the export is still shown as
+    // complete.
     const isShort = !problem && trouble?.handling.kind === 'backoff' && !view?.hasFailedOften;
     const complete = isChecking && (!trouble || isShort) ? shownComplete(resource) : undefined;
     const health = complete
@@ -337,16 +338,14 @@ export class ExportRuntime {
   }
 
   /**
-   * Returns true if the status may show an estimated end that is `leftMs` away. When the status is next written, the
-   * estimated end must still be in the future.
+   * Returns true if the remaining time `leftMs` is long enough for the status to show an estimated end. The estimated
+   * end must still be in the future when the status is next written.
    */
   #mayShow(leftMs: number): boolean {
     return leftMs >= this.#options.settings.statusIntervalMs + 2 * estimateMarginMs;
   }
 
-  /**
-   * Returns the time in ms until the status needs a new estimated end. This is shortly before the shown estimated end.
-   */
+  /** Returns the time in ms until the status needs a new estimated end, shortly before the current one is reached. */
   #estimateDelayMs(resource: SearchExport): number {
     const { estimatedCompletionTime: end } = this.#publisher.latest(resource).status ?? {};
     if (end === undefined) return Number.POSITIVE_INFINITY;
@@ -402,8 +401,8 @@ export class ExportRuntime {
 }
 
 /**
- * Margin in ms: the status gets a new estimated end this long before the shown one. The margin is needed because times
- * in the status are rounded to whole seconds.
+ * Time in ms by which the status gets a new estimated end before the current one is reached. This margin is needed
+ * because times in the status are rounded to whole seconds.
  */
 const estimateMarginMs = 1_000;
 

@@ -22,7 +22,9 @@ import {
 
 /** Annotations on a Job and its pods. */
 export const jobAnnotations = {
-  /** Hash of everything that determines what the pods do. If this hash changes, the Job is replaced. */
+  /**
+   * Hash of everything in the SearchExport that determines what the pods do. If this hash changes, the Job is replaced.
+   */
   work: 'logfleet.dev/work',
   /**
    * Hash of everything outside the spec that may decide whether a stalled Job succeeds, such as credentials and image.
@@ -76,8 +78,8 @@ export interface JobInput extends JobIdentity {
 }
 
 /**
- * Returns a hash of everything that determines what the pods do. It leaves out the user of the log service and the
- * user's request limits.
+ * Returns a hash of everything in the SearchExport that determines what the pods do. The credentials, the image and the
+ * request limits do not affect this hash.
  */
 export function workHash(resource: SearchExport): string {
   const { execution, activeDeadlineSeconds } = resource.spec;
@@ -268,8 +270,8 @@ function podVolumes(resource: SearchExport): readonly object[] {
 }
 
 /**
- * Returns the SearchExport as JSON that is passed to a pod. Fields that only the operator uses are left out. They do
- * not affect the fingerprint (E1).
+ * Returns the SearchExport as JSON that is passed to a pod. Fields that only the operator uses are left out. These
+ * fields do not affect the fingerprint (E1).
  */
 export function workerManifest({ apiVersion, kind, metadata, spec }: SearchExport): string {
   const { execution: _, paused: __, ttlSecondsAfterFinished: ___, activeDeadlineSeconds: ____, ...rest } = spec;

@@ -64,7 +64,7 @@ export interface JobRuntimeOptions extends RuntimeOptions {
   readonly proxy: readonly ProxyVariable[];
 }
 
-/** Delay in ms before the next reconcile if the export's situation can change without an event. */
+/** Delay in ms before the next reconcile if the state of the export can change without an event. */
 const soonMs = 1_000;
 const quotaRetryMs = 30_000;
 /** Minimum and maximum delay in ms between the end of a stalled export's Job and the start of its next Job. */
@@ -96,12 +96,9 @@ interface Found {
   readonly delayMs?: number;
   readonly job?: string;
   readonly state?: WorkerJobState;
-  /**
-   * Condition that the status of a stalled export keeps showing, instead of `health`, while another Job repeats the
-   * work.
-   */
+  /** Condition that the status of a stalled export shows instead of `health` while another Job repeats the work. */
   readonly stall?: Condition;
-  /** Ended Job that the status still shows, although Kubernetes no longer has it. */
+  /** Finished Job that the status still shows, although it no longer exists in Kubernetes. */
   readonly former?: KubernetesJobStatus | undefined;
 }
 
@@ -117,7 +114,7 @@ export class JobRuntime {
   readonly uid: string;
   readonly #options: JobRuntimeOptions;
   readonly #publisher: StatusWriter<'SearchExport'>;
-  /** The user's last request for a retry, after which the Secrets are read again. */
+  /** The user's last retry request for which this object has discarded the cached Secrets. */
   #handledRequest: string | undefined;
   /** Uids of the Jobs that this object has deleted. The cache may still contain these Jobs. */
   readonly #deleted = new Set<string>();
@@ -172,13 +169,13 @@ export class JobRuntime {
     const end = isAsked ? undefined : endOf(resource);
     const found: Found = end ? { health: end } : await this.#find(resource, isAsked);
     const { reconciling } = found.health;
-    // Without a Job and without a delay, the export is waiting for other Jobs to release their request limits.
+    // An export without a Job and without a delay is waiting for other Jobs to release their request limits.
     this.#waitsForShare = reconciling && found.job === undefined && found.delayMs === undefined;
     const health = found.stall ? shownHealth(found.stall) : found.health;
     const shown = { ...found, health };
     const essentials = this.#essentials(resource, shown);
     const repeatMs = repeatDelayMs(essentials, this.#options.clock.now());
-    // The next Job is overdue if its time has passed, but a pod of the previous Job has not ended yet.
+    // The next Job is overdue if its start time has passed, but a pod of the previous Job has not ended yet.
     const { delayMs = repeatMs > 0 ? repeatMs : shortestStallMs } = found;
     const figures = () => (end ? {} : { ...describeWorkers(resource, shown, essentials.summary), jobs: [] });
     const statusMs = await this.#publisher.publish(resource, essentials, figures, health);
@@ -233,7 +230,7 @@ export class JobRuntime {
     const { account, identity, problem } = await this.#resolve(resource, store);
     const jobs = store.jobsOf(this.uid);
     const job = jobs.find((each) => this.#isKept(each, resource, store, identity));
-    // If the Secrets cannot be read, only ended Jobs of earlier runs are deleted, because other Jobs may still be
+    // If the Secrets cannot be read, only finished Jobs of earlier runs are deleted, because other Jobs may still be
     // needed.
     const obsolete = identity
       ? jobs
@@ -281,8 +278,8 @@ export class JobRuntime {
   }
 
   /**
-   * Returns true if no other Job is needed, because `job` does the export's work or has done it. `identity` is
-   * undefined if the Secrets cannot be used.
+   * Returns true if `job` does or has done the export's work, so that no other Job is needed. `identity` is undefined
+   * if the Secrets cannot be used.
    */
   #isKept(job: WorkerJob, resource: SearchExport, store: WorkerJobs, identity: JobIdentity | undefined): boolean {
     const { name, annotations } = job.metadata;
@@ -295,8 +292,8 @@ export class JobRuntime {
       const user = readShare(annotations)?.user;
       return !isDeleted && (!user || !identity || user === identity.share.user);
     }
-    // Kubernetes deletes an ended Job after some time (`ttlSecondsAfterFinished`). Its result still counts if the
-    // status names the Job.
+    // Kubernetes deletes a finished Job after some time (`ttlSecondsAfterFinished`). The Job's result still counts if
+    // the status names the Job.
     const isInStatus = resource.status?.kubernetesJob?.name === name;
     if (isDeleted && !isInStatus) return false;
     // The result of a complete or failed Job is valid even if the credentials or the image have changed since.
@@ -361,8 +358,8 @@ export class JobRuntime {
     const share = shares.reserve(job, this.uid, wanted, accounts.limitsOf(account));
     if (!share) {
       if (shares.get(job)) return { health: waiting(reasons.jobPending, afterFormerJob) };
-      // The message must not change when one of the Jobs ends. Otherwise, each end of a Job would cause a status write
-      // for each waiting export.
+      // The message must not change when one of the Jobs ends. Otherwise, every Job that ends would cause a status
+      // write for each waiting export.
       const message =
         'The Kubernetes Jobs of other exports are using all requests that the service allows this user. The export will start when one of these Jobs ends.';
       return { health: waiting(reasons.waitingForShare, message) };
@@ -487,7 +484,8 @@ export class JobRuntime {
       ...essentials
     } = describeExportEssentials({
       ...{ resource, before, health, startedAtMs, definition: undefined, view: undefined, wallMs: clock.now() },
-      // After a request, the status no longer shows an earlier result, so another process continues the check.
+      // The status can confirm the user's request immediately, because it no longer shows an earlier result. Without a
+      // result in the status, another process would still continue the check.
       hasChecked: true,
     });
     const failedPods = state?.failedPods ?? 0;

@@ -43,7 +43,7 @@ export class JobShares {
     return this.#options.shares.get(keyText(job));
   }
 
-  /** Returns true if Jobs of the export, other than the Job `except`, use request limits. */
+  /** Returns true if any Job of the export, except the Job `except`, uses request limits. */
   isHeldBy(exportUid: string, except: ResourceKey): boolean {
     return this.#options.shares.isHeldBy(exportUid, keyText(except));
   }
@@ -135,8 +135,8 @@ function observedShares(store: WorkerJobs): readonly ObservedShare[] {
     keyText({ namespace, name: labels[jobNameLabel] ?? '' }),
   );
   const found: ObservedShare[] = [];
-  // The annotation is read from the first object that still has it, because a user may have removed it from the Job or
-  // from some of its pods.
+  // The request limits are read from the first object that still has the annotation, because a user may have removed
+  // the annotation from the Job or from some of its pods.
   const add = (job: string, from: readonly (WorkerJob | WorkerPod)[], ended: boolean) => {
     const [held] = from.flatMap(({ metadata }) => readShare(metadata.annotations) ?? []);
     const [exportUid = ''] = from.flatMap(({ metadata }) => metadata.labels[exportLabel] ?? []);

@@ -12,7 +12,7 @@ import {
 } from '../../host/worker-jobs.ts';
 import { readReport, type WorkerReport } from './worker-report.ts';
 
-/** Text that says when other Jobs start, and how to start one immediately. */
+/** Text that says when logfleet starts another Job, and how to start one immediately. */
 export const againText = `Until the problem is solved, logfleet starts another Job at least once an hour. To start one now, give the annotation ${annotations.requestedAt} a new value.`;
 
 /**

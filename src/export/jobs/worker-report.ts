@@ -1,6 +1,6 @@
 /**
- * Result of an export in a Kubernetes Job. The worker writes it as its container's termination message, in at most
- * 4,096 bytes.
+ * Result of an export in a Kubernetes Job. The worker writes the result as its container's termination message, in at
+ * most 4,096 bytes.
  */
 import { isRecord, type JsonObject, recordOfJson } from '../../base/record.ts';
 
@@ -21,8 +21,7 @@ export interface WorkerReport {
 /** Names of the status fields, besides `incomplete`, that a report may contain. */
 const reportedMembers = ['timeRange', 'fingerprint', 'location', 'manifest', 'summary', 'progress'] as const;
 /**
- * Maximum numbers of incomplete intervals in a report, in the order in which they are tried until the report is small
- * enough.
+ * Maximum numbers of incomplete intervals in a report. They are tried in this order until the report is small enough.
  */
 const incompleteCounts = [20, 5, 1];
 

@@ -105,9 +105,9 @@ export async function planExport(tools: SearchTools, options: ExportPlanOptions)
 }
 
 /**
- * Returns a time in the export's time range. The first search starts when all rows before this time are old enough to
- * be searched (E11). The time is the middle of the range. If the range is short or the query cannot be split, it is the
- * end of the range.
+ * Returns a time in the export's time range. The first search starts once all rows before this time are old enough to
+ * be searched (E11). The time is the middle of the range, or its end if the range is short or the query cannot be
+ * split.
  */
 export function settledBeforeSearch({ isSplittable, identity: { fromMs, toMs } }: ExportDefinition): number {
   const halfMs = Math.ceil((toMs - fromMs) / 2);
@@ -325,8 +325,8 @@ class RangePlanning {
 
   #requestsOf(job: SearchJob, segments: readonly SegmentCount[], areCounted: boolean): number {
     const isCut = this.#tools.definition.isSplittable && this.#isCut(job);
-    // The service returned all rows of the first search. The message limit must therefore be higher than the number of
-    // these rows.
+    // If the service did not cut the first search short, or if the query cannot be split, the message limit is assumed
+    // to be higher than the number of rows found.
     const limit = isCut ? this.#limitOf(job) : this.#rowsFound(job) + 1;
     return requestsOfSegments(segments, limit) + (areCounted ? requestsOfCount : 0);
   }
@@ -344,8 +344,8 @@ class RangePlanning {
 interface Segmentation {
   readonly segments: readonly SegmentCount[];
   /**
-   * How the row counts of the segments were determined. `Counted` means exact counts: from the first search if it is
-   * complete, or from an aggregation if the service cut the first search short.
+   * How the row counts of the segments were determined. `Counted` means that an aggregation counted the rows. If the
+   * first search found all rows, the basis is `Minimum`.
    */
   readonly basis: RowsBasis;
   readonly isCountRefused?: true;

@@ -388,8 +388,8 @@ export function againOf(
     .map(({ fromMs, rows }) => ({ startMs: fromMs, rows }))
     .sort((left, right) => left.startMs - right.startMs);
   const segments = firstSegments({ range, slices: counts, limit, foundRows: 0 }).map(timeRange);
-  // Removes empty segments. They arise if the service counts rows in a period before the range. Such a period is moved
-  // to the start of the range, where another period may begin.
+  // Removes empty segments. They arise if the service counts rows in a period that begins before the range. This period
+  // is moved to the start of the range, where another period may also begin.
   return segments.filter(({ fromMs, toMs }) => fromMs < toMs);
 }
 

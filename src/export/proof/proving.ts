@@ -65,8 +65,8 @@ export async function prove(
 ): Promise<DigestResult> {
   const { definition, quirks } = tools;
   const { byReceiptTime } = definition.identity;
-  // A commit record can show that the service also returns rows at the exclusive end of a range. In that case, the time
-  // ranges of the aggregations end 1 ms earlier (E10).
+  // A commit record can show that the service also returns rows at the exclusive end of a range. In that case, the
+  // aggregations exclude these rows (E10).
   if (intervals.some(({ endInclusive }) => endInclusive)) quirks.isEndInclusive = true;
   const compared: ComparedGroup[] = [];
   for (const run of runsOf(intervals)) compared.push(...(await compareRun(run, tools)));
@@ -95,8 +95,8 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
   const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
   const groups = halves.map(({ group }) => group);
-  // If neither half shows a difference, the results of the halves are used only if the service's row counts for the
-  // halves add up to its row count for the whole range. Otherwise, the service's counts are inconsistent.
+  // The whole range differs. If neither half differs, the service's counts may be inconsistent. The results of the
+  // halves are then used only if the service's row counts of the halves add up to its row count of the whole range.
   return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
 

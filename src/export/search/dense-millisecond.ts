@@ -3,9 +3,9 @@
  * message ids, together find each row once. A search that the service cuts short is replaced by ten searches for the
  * last two digits.
  *
- * Rows are returned only if their number equals the count from an aggregation (E6). A search first counts as complete
- * if its number of rows is the only sign that the service cut it short. If rows turn out to be missing, all searches
- * are repeated, and each search with this sign counts as cut short.
+ * Rows are returned only if their number equals the count from an aggregation (E6). If a search's row count is the only
+ * sign that the service cut it short, the search first counts as complete. If the total number of rows turns out to be
+ * wrong, all searches are repeated, and searches with this sign count as cut short.
  */
 import { asLogfleetError } from '../../base/errors.ts';
 import { inParallel } from '../../base/parallel.ts';

@@ -61,12 +61,14 @@ export class IntervalSearch implements RunningSearch {
   readonly #tools: SearchTools;
   readonly #opened: OpenedJob | undefined;
   readonly #jobs: JobSet;
-  /** Time in ms by which the service's clock was behind logfleet's clock when the search began. */
+  /**
+   * Maximum time in ms by which the service's clock was expected to be behind logfleet's clock when the search began.
+   */
   readonly #foreseenBehindMs: number;
   readonly #stop = new AbortController();
   readonly #cutShort = Promise.withResolvers<void>();
   #job: SearchJob | undefined;
-  /** Tells other searches how long this search took. Undefined if planning created the search job. */
+  /** Registration of this search (`ServiceQuirks.begins`). Undefined if planning created the search job. */
   #begun: BegunSearch | undefined;
   #reading: Staging | undefined;
   /** True if a stored commit record may list the files of this search. In that case, the files must not be removed. */

@@ -96,12 +96,15 @@ export class MessageReader extends ResultReader {
     const { messageCount } = end.progress;
     if (messageCount === 0) return fromMs;
     const lastMs = oldestMs ?? (await this.#pages.lastMs(messageCount));
-    // The result pages lack the oldest row, so `judge` will not accept the rows of this read.
+    // The result pages do not contain the oldest row, so `judge` will not accept the rows of this read.
     if (lastMs === undefined) return fromMs;
     return Math.max(fromMs, Math.min(lastMs + 1, toMs - 1));
   }
 
-  /** Returns the start of the time range whose row count is known from a histogram or an aggregation. */
+  /**
+   * Returns the start of the time range whose row count is known from a histogram or an aggregation. If there is no
+   * such range, returns the start of the interval if the job's range begins earlier, and otherwise undefined.
+   */
   #knownBegin({ sign, progress, isDone }: SearchEnd): number | undefined {
     const { job, order, countedRows } = this.#options;
     // The search job's range may begin earlier than the interval.

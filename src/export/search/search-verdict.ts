@@ -38,7 +38,7 @@ export interface SearchFacts {
    * covers the older rows.
    */
   readonly isReadInPart: boolean;
-  /** True if all rows of the job were read at least twice, with different page sizes. */
+  /** True if the rows of the job were read at least twice, with different page sizes. */
   readonly isReadAgain: boolean;
   readonly isReadTwice: boolean;
   /** Rows before this time are not written, because the service cut the search short. */

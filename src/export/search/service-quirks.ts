@@ -24,8 +24,8 @@ export interface BegunSearch {
 
 export class ServiceQuirks {
   /**
-   * True if a search also returns the rows at the end of its time range, although the end should not belong to the
-   * range. In that case, logfleet ends the ranges of later searches 1 ms earlier (E10).
+   * True if a search also returns the rows at the exclusive end of its time range. In that case, logfleet ends the
+   * ranges of later searches 1 ms earlier (E10).
    */
   isEndInclusive = false;
   /** Duration in ms of the latest aggregation that counted rows; undefined until one has ended. */
@@ -75,7 +75,10 @@ export class ServiceQuirks {
     this.searchMs = isAsExpected ? soonerRatio * (this.searchMs ?? searchMs) : searchMs;
   }
 
-  /** Maximum time in ms by which the service's clock may be behind logfleet's clock. */
+  /**
+   * Maximum time in ms by which the service's clock is expected to be behind logfleet's clock. It is 0 until the
+   * service's time is known.
+   */
   get foreseenBehindMs(): number {
     return this.#isDateKnown ? this.clockBehindMs + dateRoundingMs : 0;
   }

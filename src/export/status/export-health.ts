@@ -215,8 +215,8 @@ const unchangeable =
   'The settings that must be corrected cannot be changed in an existing SearchExport: create a new one with a different name.';
 
 /**
- * Reports the export's last failure if a user must correct the cause of this failure. It is no longer reported when a
- * search has succeeded.
+ * Reports the export's last failure if a user must correct the cause of this failure. The failure is no longer reported
+ * once a search has succeeded.
  */
 function stalledByTrouble({ view, wording }: ExportHealthInput): ExportHealth | undefined {
   const error = view?.lastError;

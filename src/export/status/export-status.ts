@@ -96,7 +96,7 @@ function describeManifest({ url, sha256, manifest }: StoredManifest): ManifestSt
   return { url: bounded(url, maxUrl), sha256, rows, files, bytes, complete: manifest.complete, proof };
 }
 
-/** While one interval waits for a person, the export continues with its other intervals. */
+/** While one interval waits for a user to act, the export continues with its other intervals. */
 const interruption = { reason: reasons.exporting, of: reasons.intervalIncomplete };
 
 /** Returns the writer for an export's status. */

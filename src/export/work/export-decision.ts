@@ -2,7 +2,7 @@
  * Decides which searches of an export start and stop, and what the export is waiting for. All functions are pure.
  *
  * Each segment has one search at a time (E3). No search includes times for which messages may still be arriving (E11).
- * Only the commit records at the destination show which work is finished, so every process makes the same decision.
+ * Only the commit records at the destination show which work is finished, so all processes agree on the remaining work.
  */
 import { type CommitRecord, recordKey } from '../../destination/commit-record.ts';
 import { allSegmentsOf, type Coverage, coverageOf } from '../../destination/coverage.ts';
@@ -49,9 +49,12 @@ export interface ExportDecideInput<S extends RunningSearch = RunningSearch> {
   readonly delays: readonly IntervalDelay[];
   /** Monotonic time until which no search starts, because a failure delays the whole export. */
   readonly troubleUntilMs?: number | undefined;
-  /** Intervals to search first: parts of longer intervals whose searches the service cut short. */
+  /**
+   * Newer parts of intervals whose searches the service cut short. Each part is searched before the rest of its
+   * interval. The part with the latest start comes first.
+   */
   readonly narrowed: readonly SearchOrder[];
-  /** Bytes scanned by search jobs that have ended. */
+  /** Bytes scanned by searches that have ended, and by the search jobs of the running step. */
   readonly scannedBytes: number;
   readonly byReceiptTime: boolean;
   readonly limits: ExportLimits;
@@ -132,8 +135,8 @@ export interface ExportDecision<S extends RunningSearch = RunningSearch> {
 }
 
 /**
- * Stands for the segment number in the delay of a digest (the comparison with the service's counts), because a digest
- * covers several segments.
+ * Used instead of a segment number in the delay of a digest (the comparison with the service's counts), because a
+ * digest covers several segments.
  */
 export const digestSegment = -1;
 

@@ -107,7 +107,7 @@ export class ExportDelays {
     return this.#failuresInRow > (this.#hasSearched ? toleratedFailures : 0);
   }
 
-  /** True if the last failures are more than the few attempts that often solve a problem. */
+  /** True if more than `toleratedFailures` failures have occurred in a row. */
   get hasFailedOften(): boolean {
     return this.#failuresInRow > toleratedFailures;
   }
@@ -146,8 +146,8 @@ export class ExportDelays {
   }
 
   /**
-   * Ends the delays of an interval that another process has committed. If this process had failed to search the
-   * interval, that failure no longer delays the export.
+   * Ends the delays of an interval that another process has committed. If this process has failed to search the
+   * interval, also ends the delay of the whole export.
    */
   committedElsewhere(order: Pick<SearchOrder, 'segment' | 'toMs'>): void {
     const hasFailed = this.#failures.has(recordKey(order));

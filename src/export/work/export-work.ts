@@ -52,7 +52,7 @@ export interface ExportWorkOptions extends ExportTools {
 const repeatsText =
   `; result pages repeated more than ${maxConfirmed} rows, so logfleet cannot ask the service whether it stores these rows more than once. ` +
   'If it does, set spec.proof to Count';
-/** Initial limits, with which no work may start. They apply until `advance` is called with the actual limits. */
+/** Initial limits, which allow no work to start. They apply until `advance` is called with the actual limits. */
 const noLimits: WorkLimits = {
   ...{ isPaused: true, parallelism: 1, settleDelayMs: 0, incompletePolicy: 'Fail', proof: 'Digest' },
   ...{ maxMessages: undefined, maxBytesScanned: undefined, deadlineMs: undefined },
@@ -77,7 +77,7 @@ export class ExportWork {
   #state: WorkState;
   #run: StepRun | undefined;
   #limits = noLimits;
-  /** Bytes that searches have scanned in earlier processes, and in steps of this process that have ended. */
+  /** Bytes scanned by searches of earlier processes, and by steps of this process that have ended. */
   #scannedBefore: number;
   /** Last failure to read the commit records, or to write a probe file. */
   #destinationFailure: LogfleetError | undefined;
@@ -108,8 +108,8 @@ export class ExportWork {
   }
 
   /**
-   * True if the work can end now and begin again later without any loss: no search or other step is running, and no
-   * failure has to be remembered. A forgotten failure would be reported a second time.
+   * True if the work can end now and begin again later without any loss: nothing is running, and there is no failure to
+   * remember. If a failure were forgotten, it would be reported a second time.
    */
   get canBeginAgain(): boolean {
     const { lastError, unproven } = this.#delays;
@@ -117,8 +117,8 @@ export class ExportWork {
   }
 
   /**
-   * True if `tryAgain` makes this work reread all objects at the destination. During the planning, and once the manifest
-   * is being written, only new work reads them again.
+   * True if `tryAgain` makes this work reread all objects at the destination. During planning, and once the manifest is
+   * being written, new work must be started instead.
    */
   get canReread(): boolean {
     const { kind } = this.#state;

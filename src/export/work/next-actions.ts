@@ -49,7 +49,7 @@ export interface WorkFacts {
    * then. A probe file must then be written to test the destination.
    */
   readonly needsProbe: boolean;
-  /** Bytes scanned by searches that have ended. */
+  /** Bytes scanned by searches that have ended, and by the search jobs of the running step. */
   readonly endedBytes: number;
   /** Number of running searches. */
   readonly searches: number;

@@ -70,7 +70,7 @@ function spanOf({ fromMs, toMs }: TimeRange, rows: number): RowSpan {
 
 /**
  * Distributes the written rows of a commit record over the periods of the service's histogram. Returns undefined if the
- * histogram counts more rows than were written.
+ * histogram does not match the number of written rows.
  */
 function spansOf(
   { fromMs, toMs, written }: CommitRecord,
@@ -84,7 +84,8 @@ function spansOf(
       rows: count,
     }));
   // Ignores a period of the histogram that begins before the interval, because its count includes rows outside the
-  // interval. The written rows that the other periods do not count are assigned to the time before these periods.
+  // interval. Written rows that the remaining periods do not count are assigned to the time before the first of these
+  // periods.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;
   if (!first || others < 0) return undefined;

@@ -32,14 +32,17 @@ export interface RunningSearchesOptions {
   readonly range: TimeRange;
   /** Called with each commit record that a search writes, or that another process has already written. */
   readonly onCommitted: (record: CommitRecord) => void;
-  /** Called when another process writes commit records for this export. */
+  /** Called when another process has probably written commit records for this export. */
   readonly onOthers: () => void;
   /** Called when a search has ended and its result has been processed. */
   readonly onEnded: () => void;
 }
 
 export class RunningSearches {
-  /** Intervals that must be searched before all others. The latest interval comes first. */
+  /**
+   * Newer parts of intervals whose searches the service cut short. Each part is searched before the rest of its
+   * interval. The part with the latest start comes first.
+   */
   narrowed: readonly SearchOrder[] = [];
   /** Bytes scanned by searches that have ended. */
   endedBytes = 0;

@@ -132,8 +132,8 @@ export class StoredExport {
   }
 
   /**
-   * Reads either all commit records and comparison results, or only the new ones. Writes the plan again if it may be
-   * missing, too: always when all are read, and otherwise if a known commit record has disappeared (E2).
+   * Reads either all commit records and comparison results, or only the new ones. If all are read, or if a known commit
+   * record has disappeared, also restores a missing plan (E2).
    */
   async readRecords(before: Known, which: RecordsReading['which']): Promise<RecordsReading> {
     const { layout } = this.#definition;

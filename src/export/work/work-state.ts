@@ -18,9 +18,8 @@ import { longestSilenceMs } from '../../destination/store/destination.ts';
 import type { StoredManifest } from './work-view.ts';
 
 /**
- * Commit records that must be reread: `none`, only `new` ones, which another process may have written, or `all`,
- * because a user may have changed some. While commit records are being read, this value already applies to the next
- * read.
+ * Commit records that must be reread: `none`, `new` (only those that other processes have added), or `all` (a user may
+ * have changed some). While commit records are being read, this value already applies to the next read.
  */
 export type UnreadRecords = 'none' | 'new' | 'all';
 
@@ -101,7 +100,7 @@ export interface RecordsReading {
   readonly verdicts: readonly DigestVerdict[];
 }
 
-/** Something that happened to the export. Times are monotonic times in ms. */
+/** Event in the work on an export. Times are monotonic times in ms. */
 export type WorkEvent =
   /** A user has requested a retry. */
   | { readonly kind: 'retried' }

@@ -9,7 +9,7 @@ import type { Trouble, Unproven } from './export-delays.ts';
 /** Limits of the work, such as those in the spec. */
 export interface WorkLimits extends Omit<ExportLimits, 'smallestLimit'> {
   readonly incompletePolicy: 'Fail' | 'Keep';
-  /** Check with which logfleet proves that no row is missing, if the query allows this check (E6). */
+  /** Check that logfleet uses to prove that no row is missing, if the query allows this check (E6). */
   readonly proof: 'Digest' | 'Count';
 }
 
@@ -36,8 +36,8 @@ export interface StoredManifest {
 export interface WorkView {
   readonly stage: WorkStage;
   /**
-   * True until all objects at the destination have been read since the work began, and since the last request of a user
-   * for a check. A failure that a user must correct also ends the check.
+   * True while all objects at the destination must be read or are being read, for example when the work begins or after
+   * a user has requested a check. A failure that a user must correct also ends the check.
    */
   readonly isChecking: boolean;
   /** URL of the export's folder; undefined until the destination has been opened. */
@@ -70,7 +70,7 @@ export interface WorkView {
   readonly lastError: LogfleetError | undefined;
   /** True if the last failure will probably last until a user acts. */
   readonly isTroubleLasting: boolean;
-  /** True if the last failure has followed several others. */
+  /** True if several failures in a row preceded the last failure. */
   readonly hasFailedOften: boolean;
   readonly unproven: readonly Unproven[];
   /** Messages about failed searches, newest first. */

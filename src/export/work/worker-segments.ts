@@ -25,8 +25,8 @@ export function replacesFirstAtMs(othersSeenAtMs: number, { index }: WorkerIndex
 }
 
 /**
- * Maximum age in ms of a worker's last read of the other workers' objects. Before it starts a search, a worker reads
- * the objects again if its last read is older.
+ * Maximum age in ms of a worker's last read of the other workers' objects. If its last read is older, a worker rereads
+ * the objects before it starts a search.
  */
 export const rereadMs = 3_000;
 /** Interval in ms at which a worker reads new commit records of other workers while its own searches are running. */
@@ -41,8 +41,8 @@ export function idleRereadMs(sinceOthersMs: number): number {
 }
 
 /**
- * Returns one worker's share of a limit. The shares of all workers add up to the limit. However, each share is at least
- * 1.
+ * Returns one worker's share of a limit. The shares of all workers add up to the limit, except that each share is at
+ * least 1.
  */
 export function limitOfWorker(limit: number, { index, workers }: WorkerIndex): number {
   return Math.max(1, Math.floor((limit + workers - 1 - index) / workers));
@@ -70,8 +70,8 @@ export function segmentsOfWorker(
 }
 
 /**
- * Returns the number of segments that their owner keeps: as many as the owner searches in parallel, and half of the
- * other segments.
+ * Returns the number of segments that are left to their owner: as many as the owner searches in parallel, plus half of
+ * the remaining segments.
  */
 function leftTo({ length }: readonly Segment[], parallelism: number): number {
   return parallelism + Math.ceil(Math.max(0, length - parallelism) / 2);
