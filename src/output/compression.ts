@@ -1,8 +1,8 @@
 /**
  * Compresses data files with gzip or zstd on separate threads.
  *
- * With gzip, two chunks of a file are compressed in parallel. This makes the file about 1 % larger, but any program
- * that reads gzip can read the file.
+ * With gzip, two chunks of a file are compressed in parallel. As a result, the file is about 1 % larger, but it is
+ * still a standard gzip file.
  */
 import { promisify } from 'node:util';
 import { constants, crc32, createZstdCompress, deflateRaw, type ZstdCompress } from 'node:zlib';

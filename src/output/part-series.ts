@@ -50,7 +50,7 @@ export class PartSeries {
   }
 
   /**
-   * Returns a promise if too much data has not been written yet. The caller must wait for the promise before it adds
+   * Returns a promise if too much data is waiting to be written. The caller must wait for the promise before it adds
    * the next row.
    */
   drained(): Promise<void> | undefined {

@@ -38,7 +38,9 @@ export interface PartSummary {
   readonly misfits: number;
 }
 
-/** Maximum number of bytes that are waiting to be written. While there are more, callers should not add rows. */
+/**
+ * Maximum number of bytes that are waiting to be written. While more bytes are waiting, callers should not add rows.
+ */
 const maxWaitingBytes = 512 * 1024;
 /** Minimum length of a chunk in bytes. */
 const minChunkBytes = 4 * 1024;
@@ -93,7 +95,7 @@ export class PartWriter {
   }
 
   /**
-   * Returns a promise if too much data has not been written yet. The caller must wait for the promise, which rejects if
+   * Returns a promise if too much data is waiting to be written. The caller must wait for the promise, which rejects if
    * a write fails.
    */
   drained(): Promise<void> | undefined {

@@ -5,7 +5,7 @@ import { copyBytes, writeText } from './json-text.ts';
 import type { Bounds } from './parquet-footer.ts';
 import { type PageWriter, usualPageBytes } from './parquet-pages.ts';
 
-/** Number of texts after which the search for equal texts ends if more than half of these texts are distinct. */
+/** Number of texts after which equal texts are no longer detected if more than half of these texts are distinct. */
 const textsOnTrial = 1_000;
 /**
  * Maximum length in bytes of a text that is compared with earlier texts. A longer text is stored once for each row that
@@ -102,7 +102,7 @@ export class TextStore {
   }
 
   #writePlain(pages: PageWriter, present: Uint8Array): void {
-    // If all texts are distinct, they are stored in the order of the rows, so no lookup by index is needed.
+    // If each row has its own stored text, the texts are in the order of the rows, so no lookup by index is needed.
     const isInOrder = this.#kept === this.#textRows;
     // The column is divided into pages of equal size, because a short last page would be compressed less well.
     const pageBytes = this.#plainBytes / Math.max(1, Math.round(this.#plainBytes / usualPageBytes));

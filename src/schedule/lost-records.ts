@@ -17,7 +17,10 @@ const manifestUrlForm = /\/([0-9a-f]{64})\/manifest\.json$/;
 
 type CompleteRun = Pick<RunStatus, 'name' | 'manifest'>;
 
-/** Writes the schedule record of a complete run. Returns false if the run's manifest is missing or damaged. */
+/**
+ * Writes the schedule record of a complete run. Returns false if the run's manifest is missing, damaged or for another
+ * time range.
+ */
 export async function restoreRecord(
   destination: Destination,
   layout: ScheduleLayout,

@@ -98,7 +98,9 @@ export interface ScheduleDecision {
   readonly taken: readonly string[];
   /** Number of due runs that do not exist yet, including the runs in `create`. Counting stops at `maxCounted`. */
   readonly pending: number;
-  /** Unfinished runs, which `maxActive` limits. Runs whose time range is already exported are left out. */
+  /**
+   * Unfinished runs, whose number is limited by `maxActive`. Runs whose time range is already exported are left out.
+   */
   readonly unfinished: readonly Run[];
   /** Time up to which everything since the start of the schedule is exported. */
   readonly coveredUntilMs: number;
@@ -106,7 +108,10 @@ export interface ScheduleDecision {
   readonly isOldestCovered: boolean;
   /** True if everything from the start to the end of the schedule is exported. */
   readonly isComplete: boolean;
-  /** Latest cron time for which a run is due. The run's time range ends at this time. Undefined if no run is due. */
+  /**
+   * Latest cron time that is at least `settleDelayMs` ago, and not after the end of the schedule. Undefined if there is
+   * none.
+   */
   readonly lastTickMs: number | undefined;
   /** Time at which the next run becomes due; undefined if the schedule has ended. */
   readonly nextDueMs: number | undefined;
@@ -123,7 +128,8 @@ export const maxCounted = 1_000;
 export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const { nowMs, settings, covered, recorded, shown, runs, isTaken } = snapshot;
   const { name, calendar, startMs, endMs, settleDelayMs, maxActive, maxRunning } = settings;
-  // The time range of a run can already be exported, for example if a requested check finds that files are lost.
+  // Leaves out runs whose time range is already exported. They may be active or failed again, for example after a check
+  // has found that files are lost.
   const open = runs.filter(({ span }) => !contains(covered, span));
   const repeat = snapshot.isRetryRequested ? open.filter(({ state }) => state === 'Failed' || state === 'Stalled') : [];
   const present = runs.filter((run) => !repeat.includes(run));
@@ -135,8 +141,8 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const coveredUntilMs = coveredUntil(covered, startMs);
   const unfinished = open.filter((run) => isUnfinished(run) && !repeat.includes(run) && run.span.toMs <= nowMs);
   const active = unfinished.length;
-  // If all active runs are stalled, one more run may be created for the newest time range, so that the newest logs are
-  // exported.
+  // If `maxActive` runs are unfinished and all of them are stalled, one more run may be created for the newest time
+  // range, so that the newest logs are exported.
   const hasExtraSlot =
     active === maxActive &&
     creatable[0]?.toMs === dueTime.untilMs &&
@@ -144,7 +150,7 @@ export function decideSchedule(snapshot: ScheduleSnapshot): ScheduleDecision {
   const slots = hasExtraSlot ? maxActive + 1 : maxActive;
   // A stalled or paused run usually has no Job, so it uses no share of the request limits.
   const running = unfinished.filter(({ state, reason }) => state === 'Active' && reason !== reasons.paused).length;
-  // An active run can still fail, so active runs also count toward the maximum number of failed runs.
+  // An unfinished run can still fail, so unfinished runs also count toward the maximum number of failed runs.
   const free = snapshot.isPaused ? 0 : Math.min(slots - active, maxGaps - gaps.length - active, maxRunning - running);
   return {
     record: present.filter(
@@ -204,9 +210,9 @@ export function nextDue(
 }
 
 /**
- * Returns the maximum number of runs that can have a share of the request limits at the same time (B8). If more runs in
- * Kubernetes Jobs were created, they would only wait for a share, and a run that becomes due would have to wait for all
- * of them (S3).
+ * Returns the maximum number of runs that can have a share of the request limits at the same time (B8). Additional runs
+ * in Kubernetes Jobs would only wait for a share, and a run that becomes due later would have to wait for all of them
+ * (S3).
  *
  * @param shares number of shares of the user's request limits
  */

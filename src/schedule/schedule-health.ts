@@ -70,7 +70,7 @@ export function scheduleHealth(input: ScheduleHealthInput): Health {
 /** Describes the end of a schedule for which no more runs will become due. */
 function endText(activeRuns: number, isComplete: boolean): string {
   if (activeRuns > 0) return 'No more runs will be created.';
-  // No other run can export the time range of a deleted run until that run is gone.
+  // While a run is being deleted, no other run can export its time range.
   return isComplete
     ? 'The schedule has ended.'
     : 'The remaining time ranges will be exported after the deletion of their earlier runs has finished.';
@@ -87,7 +87,8 @@ function incompleteText(runs: readonly Run[]): string {
 function coveredText(decision: ScheduleDecision): string {
   const { isOldestCovered, coveredUntilMs, lastTickMs = 0, pending, unfinished } = decision;
   if (isOldestCovered) return `Everything until ${isoSeconds(coveredUntilMs)} is exported.`;
-  // If the schedule ends before the first cron time after its start, it has a run but no cron time.
+  // A schedule that ends before its first cron time still has one run. Therefore, the cron time alone does not show
+  // whether a run is due.
   if (lastTickMs <= coveredUntilMs && pending + unfinished.length === 0) return 'No run is due yet.';
   return `The oldest time range, which starts at ${isoSeconds(coveredUntilMs)}, is not exported yet.`;
 }

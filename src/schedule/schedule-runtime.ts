@@ -319,8 +319,8 @@ export class ScheduleRuntime {
 
   /**
    * Runs an operation at the destination, and returns its result. If the operation takes too long, throws an error, but
-   * lets the operation continue (`DestinationWork`). A later reconcile then gets the result, unless a person has
-   * changed the spec or requested a retry since the operation began.
+   * lets the operation continue (`DestinationWork`). A later reconcile then gets the result, unless a user has changed
+   * the spec or requested a retry since the operation began.
    */
   #withDestination<T>(
     resource: SearchExportSchedule,

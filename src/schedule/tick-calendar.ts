@@ -90,7 +90,7 @@ export class TickCalendar {
 
   /** Yields the ticks in a time range, in ascending order. */
   *#ticks({ fromMs, toMs }: TimeRange): Generator<number, undefined> {
-    // Ticks that are not yielded yet, because a clock change can place a tick of the next day before them.
+    // Ticks that have not been yielded yet, because a clock change can place a tick of the next day before them.
     let waiting: readonly number[] = [];
     for (const day of this.#cron.days(this.#zone.localMs(fromMs) - longestChangeMs)) {
       const safeMs = this.#zone.instantOf(day) - longestChangeMs;
