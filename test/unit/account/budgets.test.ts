@@ -171,7 +171,7 @@ test('every user gets its own limits, and each Secret and each Job is read once 
   budgets.share(spenders);
   expect(reads).toBe(spenders.length + jobs.length);
   expect(names.map((user) => budgets.limitsOf(user).requestsPerSecond)).toEqual([2, 3, 4]);
-  // Of each user's limit of 2, 3 or 4 requests per second, a Job uses one. This leaves 1, 2 and 3 for the operator.
+  // Each user's Job uses one of the user's 2, 3 or 4 requests per second, which leaves 1 + 2 + 3 = 6 for the operator.
   expect(Object.fromEntries(metrics.observed())).toMatchObject({ 'logfleet_service_budget_requests_per_second{}': 6 });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Tests how logfleet finds the oldest change to a resource that the resource's status does not show yet, and computes
- * the age of this change.
+ * Tests how logfleet finds the oldest change that a resource's status does not reflect yet, and computes the change's
+ * age.
  */
 import { expect, test } from 'vitest';
 import { type ObservableResource, UnobservedChanges } from '../../../src/controller/unobserved-changes.ts';

@@ -579,7 +579,8 @@ describe('a search', () => {
     await world.commit(1);
     const view = await world.commit(2);
     expect(view).toMatchObject({ searches: 0, waitsFor: { kind: 'people' }, unproven: [{ reason: 'CountDiffers' }] });
-    // If the work on the export were dropped and began again, it would report the same interval a second time.
+    // The work on this export cannot be dropped and restarted, because it would then report the same interval a second
+    // time.
     expect(world.work.canBeginAgain).toBe(false);
     world.work.tryAgain();
     await world.advance();

@@ -171,8 +171,8 @@ test('every row is exported once, with any faults of the service and the destina
         found.push(...missing.map((complaint) => `${JSON.stringify(record)}: ${complaint}`));
       }
       expect(found).toEqual([]);
-      // If no request or destination call failed, no file or search job may be left behind. Otherwise, the export may
-      // have been unable to remove some files.
+      // No search job may be left behind. Files may be left behind only if calls can fail in this run, because the
+      // export may then be unable to remove them.
       await world.clock.advance(60_000);
       await world.destination.abortLeftovers('', 'all');
       const files = records.flatMap((record) => record.files.map(({ name }) => name));

@@ -1,4 +1,4 @@
-/** Tests which build the operator specifies in list requests. With this build, a list must show all collectors (U7). */
+/** Tests which build the operator specifies in list requests, so that a list shows all collectors (U7). */
 import { describe, expect, test } from 'vitest';
 import { chooseView, type View } from '../../../src/fleet/listing-view.ts';
 import type { Build } from '../../../src/service/collectors/upgrade-service.ts';

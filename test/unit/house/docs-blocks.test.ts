@@ -126,7 +126,7 @@ describe('the commands of code blocks', () => {
 
 test('commands in the text have existing names and flags', async () => {
   expect(inlineCommands.length).toBeGreaterThan(50);
-  // Ignores these errors, because sentences often mention a command without its arguments.
+  // Ignores errors about incomplete command lines, because sentences often mention a command without its arguments.
   const incomplete = [
     'commander.missingArgument',
     'commander.missingMandatoryOptionValue',

@@ -80,8 +80,8 @@ test('a run also ends normally if its lock file cannot be removed, and the next 
 });
 
 /**
- * Runs `use` repeatedly. In each run, another file operation fails; the last run has no failure. After each run, the
- * disk works again, and `check` runs.
+ * Runs `use` repeatedly, each time with a failure in a different file operation, and finally without a failure. After
+ * each run, the disk works again, and `check` runs.
  */
 async function withEachFailure<Prepared, Used>(
   prepare: () => Promise<Prepared>,

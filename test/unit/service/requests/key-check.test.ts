@@ -1,4 +1,4 @@
-/** Tests that the right requests wait while the service rejects the access key (401). */
+/** Tests which requests wait while the service rejects the access key (401). */
 import { expect, test } from 'vitest';
 import type { Call } from '../../../../src/service/requests/call.ts';
 import { JobSession } from '../../../../src/service/requests/job-session.ts';
