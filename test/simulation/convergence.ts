@@ -171,9 +171,9 @@ function isInconclusive({ status }: CollectorVersionPolicy): boolean {
 }
 
 /**
- * Reports whether an inconclusive stage stopped the rollout, and the ledger was then restored from a backup made before
- * the stop. The operator then takes the stop from the status, but treats it as a stop for failures, which only a retry
- * ends.
+ * Reports whether an inconclusive stage stopped the rollout, and the ledger was later restored from a backup made
+ * before the stop. The operator then restores the stop from the status, but treats it as a stop for failures, which
+ * only a retry can end.
  */
 function wasInconclusive({ plan, statuses }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
   const isRestored = plan.actions.some(({ kind }) => kind === 'restore');
@@ -263,7 +263,7 @@ function missingStages(policy: CollectorVersionPolicy, write: LedgerWrite | unde
   if (stages.map(({ name }) => name).join() !== names) return [`has other stages than ${names}`];
   const isRestStarted = started.some(({ members }) => !members);
   // Once the stage that takes all remaining collectors has started, only started stages are counted. A stage that is
-  // added to the spec later counts the same collectors, because it would choose from them.
+  // added to the spec later would choose from the same collectors, and count them a second time.
   const counted = isRestStarted ? stages.slice(0, started.length) : stages;
   const updated = counted.reduce((sum, stage) => sum + stage.updated, 0);
   const unstaged = skippedReasons.find(({ reason }) => reason === 'NoStage')?.count ?? 0;

@@ -47,8 +47,8 @@ function planPolicy(chance: Chance, fleet: FleetPlan, name: string): PolicySpec 
       paused: chance.happens(0.05),
       resyncInterval: chance.one(['20s', '60s']),
       strategy: {
-        // If upgrades might never end, `maxInProgress` must be higher. Otherwise, such upgrades would block all other
-        // upgrades, and the simulation would take too long.
+        // `maxInProgress` is higher if upgrades might never end. With a low limit, endless upgrades would block all
+        // others, and the simulation would take too long.
         maxInProgress: chance.one(fleet.cannotFail ? [1, 3, 10, '10%'] : [5, 10, 1_000, '50%']),
         order: chance.one(['OldestVersionFirst', 'NewestVersionFirst', 'Name']),
       },

@@ -66,8 +66,8 @@ function tooManyUpdated(
 }
 
 /**
- * Returns the collectors of which the operator knows, from the status of an upgrade task, that they run another version.
- * The operator may forget this if a process ends.
+ * Returns the collectors that have left the target version, according to the upgrade task statuses that the operator
+ * has read. The operator may lose this knowledge when a process ends.
  */
 function knownToHaveLeft(
   { disturbances, startMs, taskNews, versions }: HistoryRecord,

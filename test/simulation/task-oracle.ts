@@ -52,7 +52,7 @@ function tooMany(record: HistoryRecord, id: string, tasks: readonly TaskState[])
     const retries = record.plan.fleet.cannotFail ? 0 : limit;
     const posts = record.posts.filter((post) => post.collectorId === id && post.toVersion === toVersion);
     const unknown = posts.filter((post) => isUnknown(record, post)).length;
-    // Another policy may have upgraded the collector to another version. This policy may then upgrade it again.
+    // Each upgrade to another version, for example by another policy, permits one more upgrade to this version.
     const elsewhere = tasks.length - accepted.length;
     const renewed = renewals(record) * (1 + maxRetries(record));
     const max = rollouts * (1 + retries) + renewed + unknown + interventions(record, id) + elsewhere;

@@ -3,7 +3,7 @@ import { afterAll, vi } from 'vitest';
 import { placeKinds, testExportCrashes } from '../e2e/support/export-crashes.ts';
 import { stopStores } from '../e2e/support/exports.ts';
 
-// Limits the number of concurrent tests. With more tests, delayed requests could exceed the request rate limit.
+// Limits the number of concurrent tests, so that delayed requests do not exceed the request rate limit.
 vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopStores());

@@ -5,8 +5,8 @@
 import type { Chance } from '../../simulation/chance.ts';
 
 /**
- * Probability (0 to 1) of an error at each place on a page. It is low, because reading stops at the first error, so the
- * rest of the page is not tested.
+ * Probability (0 to 1) of an error at each place on a page. It is low, because the rest of a page is not read after the
+ * first error.
  */
 const rarely = 0.015;
 

@@ -43,8 +43,7 @@ export function readReference(page: Buffer): Reference {
   const reading = new PageReading(text);
   reading.read(root);
   const { rows } = reading;
-  // If the two offsets differ, the offset from `JSON.parse` is used, because the tokenizer reports a misplaced token at
-  // a later byte.
+  // The offset from `JSON.parse` takes precedence, because the tokenizer reports a misplaced token at a later byte.
   const noJsonAt = verdict.wrongAt ?? wrongAt;
   if (reading.wrongAt !== undefined) return { ...nothing, rows, wrongAt: reading.wrongAt };
   return noJsonAt === undefined ? { ...nothing, rows, ...headOf(text) } : { ...nothing, rows, wrongAt: noJsonAt };
@@ -97,9 +96,7 @@ function fieldsOf(list: readonly unknown[]): readonly ReferenceField[] | undefin
   return fields;
 }
 
-/**
- * Reads the page up to its first error. Each method reads one element, and returns false if reading must stop after it.
- */
+/** Reads the page up to its first error. Each method reads one element, and returns false if reading must stop. */
 class PageReading {
   readonly rows: ReferenceRow[] = [];
   wrongAt: number | undefined;

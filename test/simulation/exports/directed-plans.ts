@@ -326,8 +326,8 @@ function corpusOf(messages: readonly PlannedMessage[]): ExportHistoryPlan['corpu
 }
 
 /**
- * Returns `count` messages at random times. If `moments` is set, each message has one of this number of random times,
- * or a time at the start or end of the time range.
+ * Returns `count` messages at random times. If `moments` is set, all messages share this number of random times, and
+ * the times at the start and end of the time range.
  */
 function plain(chance: Chance, count: number, moments?: number): readonly PlannedMessage[] {
   const places =

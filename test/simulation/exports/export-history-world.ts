@@ -293,7 +293,8 @@ export class ExportHistoryWorld {
     if (!this.#chance.happens(share)) return until;
     const failures: readonly DestinationFailure[] = ['away', 'full', 'lost'];
     const failure = call === 'create' && this.#chance.happens(0.3) ? 'exists' : this.#chance.one(failures);
-    // The fault `exists` reports that an earlier attempt created the object, so the call always creates the object.
+    // With the fault `exists`, the call reports that an earlier attempt created the object, so the object must be
+    // created.
     const hasEffect = failure === 'exists' || (call !== 'open' && this.#chance.happens(0.5));
     this.note(`${call} ${name} fails: ${failure}${hasEffect ? ', with effect' : ''}`);
     if (hasEffect) this.#unheardCalls.push(`${call} ${name}`);

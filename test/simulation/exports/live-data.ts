@@ -20,7 +20,7 @@ export interface SearchFlaws {
    * reports this error in only one status.
    */
   readonly missedShard: number | undefined;
-  /** Whether a search that the row limit cuts off also omits one message that it should have found. */
+  /** Whether a search that is cut off by the row limit also omits one message that it should have found. */
   readonly hasHole: boolean;
   /** Number of messages, counted from the oldest, that the search counts but its result pages omit. */
   readonly forgotten: number;

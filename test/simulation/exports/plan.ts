@@ -22,7 +22,7 @@ export interface ExportHistoryPlan {
   readonly scope: QueryScope;
   /** Aggregation whose result is exported, or undefined if messages are exported. */
   readonly aggregation: AggregationPlan | undefined;
-  /** Row limit in the query itself. The export cannot split such a query by time (E8). */
+  /** Row limit in the query itself. The export cannot split a query with a row limit by time (E8). */
   readonly queryLimit: number | undefined;
   readonly byReceiptTime: boolean;
   /** Start of the exported range, in ms since the epoch. */

@@ -56,8 +56,8 @@ export function planCorpus(chance: Chance, options: CorpusOptions): CorpusPlan {
     const atMs = isDense ? chance.one(denseAt) : momentOf(chance, shape, centers, options);
     const receivedMs = atMs + (chance.happens(0.3) ? chance.whole(0, 120_000) : chance.whole(0, 3));
     const isCopied = chance.happens(copiedShare);
-    // If the service stores messages twice, no messages are late in milliseconds with many messages. Otherwise, a
-    // second copy could make up for a missing late message, and the message count would still be correct.
+    // If the service stores messages twice, messages in crowded milliseconds are never late. Otherwise, the second copy
+    // of another message could hide that a late message is missing, because the message count would still be correct.
     const isInTime = isDense && copiedShare > 0;
     return {
       atMs,

@@ -37,8 +37,8 @@ export function voidedOf(files: ExportFiles, records: readonly StoredRecord[]): 
 }
 
 /**
- * Returns the commit records whose rows counted as exported. The first list is for the time before the first check, and
- * each further list is for the time after a check.
+ * Returns lists of the commit records whose rows count as exported: one list for the time before the first check, and
+ * one for the time after each check.
  */
 export function countingRecords(
   files: ExportFiles,

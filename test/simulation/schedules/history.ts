@@ -188,7 +188,10 @@ class ScheduleRun {
     this.#before = status;
   }
 
-  /** Adds the start that the operator would store now for a schedule without `startTime`, unless one is stored. */
+  /**
+   * Adds the start that the operator would store now for a schedule without `startTime`, unless a start is already
+   * stored.
+   */
   #addPossibleStart({ spec: { schedule }, metadata: { creationTimestamp } }: SearchExportSchedule): void {
     if (this.#world.store.objects.has(startRecord)) return;
     const nextSecond = new Date(Date.parse(creationTimestamp) + 1_000);
