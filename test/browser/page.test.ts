@@ -35,7 +35,7 @@ function upgradedEdge(): AnyResource {
   return shownResource({ kind: 'CollectorVersionPolicy', name: 'edge', namespace: 'network', status });
 }
 
-/** Returns the example resources, with the policy `edge` as it is after its rollout. */
+/** Returns the example resources, with the policy `edge` after its rollout. */
 function examplesAfterRollout(): readonly AnyResource[] {
   return [...examples().filter((each) => !isEdge(each)), upgradedEdge()];
 }
@@ -247,7 +247,7 @@ describe('a silent connection', () => {
     await page.getByText('Live', { exact: true }).waitFor();
     // From now on, new connections of the page get no response.
     await page.route('**/api/changes', () => {});
-    // A message that arrives on the open connection starts the 40 s again. The clock is therefore advanced repeatedly.
+    // Each message on the open connection restarts the timeout of 40 s, so the clock is advanced repeatedly.
     const lost = page.getByText('The connection to logfleet ui is lost');
     const isLost = () => page.clock.fastForward(40_000).then(() => lost.isVisible());
     await expect.poll(isLost).toBe(true);

@@ -24,7 +24,7 @@ import { exportOf } from '../unit/export/sample-view.ts';
 const kind = 'CollectorVersionPolicy';
 const plural = 'collectorversionpolicies';
 
-/** Reports whether the API server has sent a certain response, such as `WATCH configmaps 200`. */
+/** Reports whether the API server has sent the given response, such as `WATCH configmaps 200`. */
 function hasAnswered({ values }: CountingMetrics, response: string): boolean {
   return values.has(`logfleet_kubernetes_requests_total{${response.replaceAll(' ', ',')}}`);
 }

@@ -162,17 +162,17 @@ interface ValuesSchema {
 const schema: ValuesSchema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
 const defaults = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
 
-/** A chart setting that is not a group of settings. `path` is its path in `values.yaml`. */
+/** A single chart setting (not a group of settings). `path` is its path in `values.yaml`. */
 interface Leaf {
   readonly path: readonly string[];
   readonly schema: ValuesSchema;
 }
 
-/** All chart settings that are not groups of settings, except settings that only Helm and parent charts use. */
+/** All single chart settings, except settings that only Helm and parent charts use. */
 const leaves = leavesOf(schema).filter(({ path: [first = ''] }) => !['enabled', 'global'].includes(first));
 
 function leavesOf(schema: ValuesSchema, path: readonly string[] = []): readonly Leaf[] {
-  // If the schema has an example for a group of settings, the group describes a Kubernetes object, which the test sets
+  // A group of settings with an example in the schema describes a Kubernetes object, so the test sets the whole group
   // as one value.
   if (!schema.properties || schema.examples) return [{ path, schema }];
   return Object.entries(schema.properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
@@ -347,12 +347,12 @@ describe('values.schema.json', () => {
   }
 
   test('has only examples that appear in the rendered objects', async () => {
-    // The CRDs are not rendered, because their descriptions also contain many of the example values.
+    // Renders the chart without the CRDs, because their descriptions also contain many of the example values.
     const examples = withValue(exampleValues(), ['crds', 'install'], false);
     const objects = await renderChart(examples);
     const before = await renderChart({ crds: { install: false }, exportVolume: { enabled: true } });
     const texts = leaves.filter(({ schema }) => schema.type !== 'boolean');
-    // If `existingClaim` is set, the chart does not create a PersistentVolumeClaim.
+    // Renders the chart again without `existingClaim`, because the chart creates no PersistentVolumeClaim if it is set.
     const ofClaim = await renderChart(withValue(examples, ['exportVolume', 'existingClaim'], ''));
     const lost = texts.filter(({ schema }) => ![objects, ofClaim].some((all) => arrives(schema.examples?.[0], all)));
     expect(lost.map(({ path }) => path.join('.'))).toEqual([]);
@@ -366,8 +366,8 @@ describe('values.schema.json', () => {
   ]);
 
   test.each(choices)('renders %s %j %s', async (_, path, word, value) => {
-    // The access mode `ReadWriteOnce` allows only one replica, and the volume claim exists only if
-    // `exportVolume.enabled` is true.
+    // Sets one replica, because the access mode `ReadWriteOnce` allows only one. Enables the export volume, so that the
+    // volume claim is rendered.
     const values = withValue({ replicas: 1, exportVolume: { enabled: true } }, path, value);
     expect(arrives(word, await renderChart(values))).toBe(true);
   });
@@ -389,8 +389,7 @@ describe('values.schema.json', () => {
         .flatMap(({ path }) => path.map((_, index) => path.slice(0, index + 1)))
         .map((path) => [path.join('/'), path]),
     );
-    // If a group of values is null, Helm does not check the values in the group. Each nesting level is therefore tested
-    // in a separate run of Helm.
+    // Helm does not check the values in a group that is null, so each nesting level needs its own run of Helm.
     const depths = Map.groupBy(paths.values(), (path) => path.length);
     expect([...depths.keys()].sort()).toEqual([1, 2, 3]);
     for (const [, paths] of depths) {

@@ -118,8 +118,8 @@ test.concurrent('logfleet version shows the version that the leader wrote to its
   await operator();
   await untilLeaderWorks(namespace);
   const flags = ['--operator-namespace', namespace.name, '--kubeconfig', controlPlane().adminKubeconfig];
-  // On a busy machine, the leader may renew its lease late. The command then does not show the leader, so it is
-  // repeated.
+  // On a busy machine, the leader may renew its lease late. The command then shows no leader, so the test repeats the
+  // command.
   const version = () => runToEnd(['version', ...flags]);
   const shown = expect.stringContaining(`operator ${packageVersion()} in namespace ${namespace.name}\n`);
   await expect.poll(version).toMatchObject({ stdout: shown, stderr: '' });

@@ -20,8 +20,8 @@ interface ClusterRole {
 }
 
 /**
- * Computes the rules that are aggregated into the ClusterRole `to`. In the test cluster, no controller aggregates
- * ClusterRoles.
+ * Computes the rules that Kubernetes would aggregate into the ClusterRole `to`. The controller that aggregates
+ * ClusterRoles does not run in the test cluster.
  */
 async function aggregated(to: 'view' | 'edit' | 'admin', ours: readonly string[]): Promise<readonly object[]> {
   const { body } = await callApi('GET', `${rbac}/clusterroles`);

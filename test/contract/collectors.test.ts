@@ -70,7 +70,7 @@ describe('4.6 list upgradable collectors', () => {
 
   test.for(members)('%s is a %s (2.7)', async ([member, type], { skip }) => {
     const { collectors } = (await get(service, '/collectors')).json;
-    // On a real deployment, some or all collectors may lack the field.
+    // On a real deployment, some or all collectors may lack the tested member.
     const values = collectors.flatMap((collector: Record<string, unknown>) => collector[member] ?? []);
     expectThere(skip, values.length > 0, 'collectors with this member');
     if (member !== 'links') for (const value of values) expect(typeof value).toBe(type);

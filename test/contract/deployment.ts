@@ -39,7 +39,7 @@ export interface Deployment {
 }
 
 export interface LogSample {
-  /** Search query without an aggregation that finds messages. */
+  /** Search query that finds messages, without an aggregation. */
   readonly query: string;
   /** Time range of the sample messages, in ms since the epoch. */
   readonly fromMs: number;

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, vi } from 'vitest';
 import { placeKinds, test, testExportCrashes, writeExport } from './support/export-crashes.ts';
 import { expectExported, stopStores } from './support/exports.ts';
 
-// Limits the number of concurrent tests. With more tests, delayed requests could exceed the request rate limit.
+// Limits the number of concurrent tests, so that delayed requests do not exceed the request rate limit.
 vi.setConfig({ maxConcurrency: 8 });
 
 afterAll(() => stopStores());

@@ -311,8 +311,8 @@ test('docker build makes a layer with only what the operator needs, from the fil
 });
 
 /**
- * Copies the files that .dockerignore does not exclude, and the installed npm packages, to a new folder. Returns its
- * path.
+ * Creates a folder with copies of the files that .dockerignore does not exclude, and a link to the installed npm
+ * packages. Returns its path.
  */
 function buildContext(): string {
   const context = join(directory, 'context');

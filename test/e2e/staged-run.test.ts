@@ -85,7 +85,8 @@ test.concurrent('after pause --all, no upgrade starts in a directory, and resume
   await program.line(/production: Paused; .*in progress 0/);
   const atPause = (await tenant.tasks()).length;
   expect(atPause).toBeLessThan(6);
-  // If the policy were not paused, the operator would have started another upgrade by now.
+  // Waits until the operator has read the list of builds again. By then, an operator that ignored the pause would have
+  // started another upgrade.
   const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
   await tenant.journalUntil((journal) => journal.filter(({ operation }) => operation === 'listBuilds').length > reads);
   expect(await tenant.tasks()).toHaveLength(atPause);

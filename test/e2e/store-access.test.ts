@@ -56,7 +56,7 @@ function changed(place: ExportPlace, kind: 's3' | 'gcs', settings: object): Expo
   return { ...place, destination: { [kind]: { ...store, ...settings } } };
 }
 
-/** Returns a copy of the place, in which these values are added to the Secret or replace its values. */
+/** Returns a copy of `place` whose Secret has these additional or changed values. */
 function withSecret(place: ExportPlace, values: object): ExportPlace {
   const [secret, ...others] = place.manifests;
   const { stringData } = secret as { readonly stringData: object };
@@ -165,8 +165,8 @@ describe.concurrent('an export to Google Cloud Storage without a Secret', () => 
       const env = {
         ...tenant.env,
         NODE_EXTRA_CA_CERTS: caFile,
-        // These variables make Google's library wait for the metadata server, as in a pod on Google Cloud. Elsewhere,
-        // the library waits for only 3 s, which is too short on a busy machine.
+        // These variables make Google's library wait for the metadata server, as it does in a pod on Google Cloud.
+        // Without them, the library gives up after 3 s, which is too early on a busy machine.
         K_SERVICE: 'logfleet',
         GCE_METADATA_HOST: `127.0.0.1:${(metadata.address() as AddressInfo).port}`,
         HOME: manifests.path,

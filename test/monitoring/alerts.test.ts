@@ -143,7 +143,7 @@ const cases: Readonly<Record<string, AlertCase>> = {
   },
 };
 
-/** Alerts that use none of the metrics reported only by the leader. */
+/** Alerts that do not use any leader-only metric. */
 const ofOtherMetrics = [
   'LogfleetDown',
   'LogfleetNoLeader',

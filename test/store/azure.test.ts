@@ -47,7 +47,7 @@ async function open(
 
 const serveAccount = async (listener: RequestListener) => `${await serve(listener)}/account`;
 
-/** Sets the variables with which AKS gives a pod a workload identity. */
+/** Sets the environment variables that AKS injects for a workload identity. */
 function stubIdentity(): void {
   vi.stubEnv('AZURE_CLIENT_ID', '11111111-1111-1111-1111-111111111111');
   vi.stubEnv('AZURE_TENANT_ID', '22222222-2222-2222-2222-222222222222');

@@ -202,7 +202,8 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
       await needless.write(Buffer.alloc(12 * mebibyte));
       await stored(2);
       expect(await destination.abortLeftovers('data', 'all')).toBe(1);
-      // After the upload has been aborted, `finish` fails: either the upload is lost, or the error is temporary.
+      // After the upload has been aborted, `finish` fails, because the upload is lost or the store is temporarily
+      // unavailable.
       await expect(needless.finish()).rejects.toMatchObject({
         code: expect.stringMatching(/^destination\.(?:lost|away)$/),
         handling: { kind: 'backoff' },

@@ -65,7 +65,7 @@ switch (act.kind) {
   case 'measure': {
     await destination.create('warm-up', Buffer.from('.'));
     const before = process.memoryUsage.rss();
-    // The maximum is measured from here on. Earlier peaks are ignored, because they may be due to compiling modules.
+    // Measures the peak memory from here on. Earlier peaks may be due to compiling modules.
     let max = before;
     const look = () => {
       max = Math.max(max, process.memoryUsage.rss());

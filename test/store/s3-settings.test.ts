@@ -26,7 +26,9 @@ async function open(settings: S3Settings, environment: Record<string, string> = 
   return destination;
 }
 
-/** Sets the variables with which EKS gives a pod the identity of its ServiceAccount. */
+/**
+ * Sets the environment variables that EKS injects for the IAM role of a ServiceAccount, and removes other credentials.
+ */
 function stubIdentity(tokenService: string): void {
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']) vi.stubEnv(name, undefined);
   for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, '/no/such/file');

@@ -11,7 +11,7 @@ export interface StoreKind {
   /** Pattern for the destination's address in user-facing messages. */
   readonly url: RegExp;
   /**
-   * Minimum size in bytes of an unfinished upload that the store lists. Infinity if the store never lists unfinished
+   * Size in bytes at which the store starts to list an unfinished upload. Infinity if the store never lists unfinished
    * uploads.
    */
   readonly unseenBytes: number;
@@ -25,7 +25,8 @@ export const stores = {
     url: /^s3:\/\/bucket-\S+\/audit\/logging$/,
     unseenBytes: 5 * 1024 * 1024,
   },
-  // The client sends data to Azure only in whole blocks.
+  // The client sends data to Azure in blocks of 5 MiB, so an unfinished upload is listed once its first block is
+  // complete.
   azureBlob: {
     make: () => makeContainer(inject('azurite')),
     url: /^http:\/\/127\.0\.0\.1:\d+\/devstoreaccount1\/container-\S+\/audit\/logging$/,

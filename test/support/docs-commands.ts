@@ -76,7 +76,7 @@ shopt -s expand_aliases
 PATH=/dev/null
 `;
 
-/** Returns the programs, with their arguments, that these command lines would start. Does not start them. */
+/** Returns the programs that these command lines would start, with their arguments. Does not start the programs. */
 export function programCalls(commands: readonly DocsCommand[]): readonly ProgramCall[] {
   const directory = mkdtempSync(join(tmpdir(), 'logfleet-docs-commands-'));
   try {

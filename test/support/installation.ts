@@ -30,7 +30,7 @@ export async function install(way: Install): Promise<Installation> {
   const namespace = await createNamespace('host');
   const others = way === 'namespaces' ? [await createNamespace('team'), await createNamespace('team')] : [];
   const text = way === 'namespaces' ? await print(namespace, others) : await render(way, namespace);
-  // The lease is not part of the rendered manifests, because the suffix would then be added to its name.
+  // The Lease is added here, because rendering it with the manifests would add the suffix to its name.
   const input = `${text}\n---\n${JSON.stringify(releasedLease(namespace))}`;
   const { status, stderr } = await kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { input });
   if (status !== 0) throw new Error(stderr);

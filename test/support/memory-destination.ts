@@ -152,8 +152,8 @@ export class MemoryDestination implements Destination {
   }
 
   /**
-   * Performs the call, unless a fault makes it fail. With the fault `exists`, the call took effect in an earlier
-   * attempt. Its result then comes from `lost` if given, otherwise from `effect`.
+   * Performs the call, unless a fault makes it fail. The fault `exists` simulates a repeated call whose first attempt
+   * took effect. The call then returns the result of `lost` or, if `lost` is undefined, of `effect`.
    */
   async #call<T>(call: DestinationCall, name: string, effect: () => T, lost?: () => T): Promise<T> {
     const fault = this.strike(call, name);

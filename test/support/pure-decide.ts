@@ -10,8 +10,8 @@ import type { MemberView } from '../../src/policy/members/policy-member-index.ts
 import type { DecideInput, ListingView } from '../../src/policy/rollout/decide-input.ts';
 
 /**
- * For each member of a view (data that `decide` reads): `constant` if the operator never changes its result, or
- * `changing` if the operator may change the result later. A decision must not contain a `changing` result.
+ * Whether the result of each member of a view (data that `decide` reads) is `constant`, or `changing`, because the
+ * operator may change it later. A decision must not contain a `changing` result.
  */
 type MemberResults<View> = Readonly<Record<keyof View, 'constant' | 'changing'>>;
 

@@ -129,7 +129,7 @@ export class SimulatedProcess {
     this.operator.start();
   }
 
-  /** Returns a function that reports whether the operator has had nothing left to do since this call. */
+  /** Returns a function that reports whether the operator has been idle at least once since this call. */
   watchEnd(): () => boolean {
     let hasEnded = false;
     void this.operator.whenFinished().then(() => {

@@ -86,8 +86,8 @@ export class VirtualClock implements Clock {
       isSettled = true;
     });
     settled.catch(() => {});
-    // Repeats `run`, which ends when no timer is set, because the promise might still be waiting for real work, such as
-    // reading a file.
+    // `run` ends when no timer is set, but the promise might still be waiting for real work, such as reading a file.
+    // `run` is therefore repeated.
     while (!(await this.run(() => isSettled)));
     return settled;
   }

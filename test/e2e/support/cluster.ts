@@ -15,7 +15,7 @@ import type { Tenant } from './simulator.ts';
 const kind = 'CollectorVersionPolicy';
 type Policy = CollectorVersionPolicy;
 
-/** Namespace in which logfleet is installed. The methods access the namespace as an administrator. */
+/** Namespace in which logfleet is installed. Its methods act as a cluster administrator. */
 export class Namespace {
   readonly name: string;
 
@@ -42,8 +42,7 @@ export class Namespace {
   }
 
   /**
-   * Returns a Secret with the credentials of the service user `tenant`. The keys in `members` are added to the Secret,
-   * or replace its keys.
+   * Returns a Secret with the credentials of the service user `tenant`. `members` adds or replaces keys of the Secret.
    */
   secretManifest(tenant: Tenant, members: Readonly<Record<string, string>> = {}): object {
     const metadata = { name: 'log-service', namespace: this.name };

@@ -11,7 +11,7 @@ import { olderVersion, oldVersion, type Tenant, targetVersion } from './simulato
 
 const lagMs = 800;
 
-/** Additional problems in a test case: failing upgrades, or collector lists that show each change `lagMs` later. */
+/** Additional problems in a test case: failing upgrades, or collector lists that lag by `lagMs`. */
 export interface CrashProblems {
   readonly failures?: boolean;
   readonly lagMs?: number;

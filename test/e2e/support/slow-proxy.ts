@@ -17,8 +17,8 @@ export interface SentRequest {
 }
 
 /**
- * Minimum size in bytes of a TLS record that contains a request. Requests contain credentials, so all other records
- * that the operator sends are smaller.
+ * Minimum size in bytes of a TLS record that contains a request. All other records that the operator sends are smaller,
+ * because only requests contain credentials.
  */
 const minRequestBytes = 120;
 const applicationData = 23;

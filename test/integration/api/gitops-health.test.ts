@@ -32,7 +32,7 @@ function argo(obj: Looked) {
 
 /**
  * Returns the state that Flux computes from the health expressions. Returns `error` if an expression uses a missing
- * field. In this case, Flux keeps waiting.
+ * field, in which case Flux keeps waiting.
  */
 function fluxVerdict(looked: Looked): 'inProgress' | 'failed' | 'current' | 'nothing' | 'error' {
   const flux = expressions.find(({ apiVersion, kind }) => apiVersion === looked.apiVersion && kind === looked.kind);

@@ -254,7 +254,7 @@ describe('the plan of an export', () => {
     expect(await plan(text, { flags: { exitCode } })).toMatchObject({ status });
   });
 
-  /** Plans the manifest `text` as if the export of `searchExport(spec)` already existed with this status. */
+  /** Plans the manifest `text` as if the export `searchExport(spec)` already existed with this status. */
   async function planOver(status: SearchExport['status'], text: string, { spec = '', flags = {} } = {}) {
     const [resource] = decodeManifest('errors.yaml', searchExport(spec), () => undefined).resources;
     const { metadata } = sampleExport();
@@ -296,7 +296,7 @@ describe('the plan of an export', () => {
     expect(failed.stdout).toContain('so no search starts: The deadline has passed.');
     const raised = await planOver(existing, searchExport('  activeDeadlineSeconds: 86400'), { spec });
     expect(raised.stdout).not.toContain('But:');
-    // The annotation requests a retry. The retry may start searches, but it needs a longer deadline.
+    // The annotation requests a retry, which permits new searches. The deadline is still too short for these searches.
     const requested = searchExport(spec).replace(
       '{name: errors,',
       '{name: errors, annotations: {logfleet.dev/requestedAt: now},',

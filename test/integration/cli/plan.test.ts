@@ -60,7 +60,8 @@ describe('the manifests of a plan', () => {
     const texts = ['web-0*', 'web-1*'].map((name, index) =>
       policy(`policy${index}`).replace('selector: {}', `selector: {matchNames: ["${name}"]}`),
     );
-    // The time limit is one minute. The operator would list the collectors again only after five minutes.
+    // The operator would list the collectors again only after five minutes, so one minute is too short for a second
+    // list.
     const { status, stdout } = await plan({ texts: [secret, texts.join('---')], flags: { timeout: 60_000 } });
     expect(status).toBe(0);
     expect(stdout).toContain('9 of 9 collectors');

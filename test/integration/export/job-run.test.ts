@@ -328,8 +328,8 @@ describe('an export in a Kubernetes Job', () => {
       return isWrong ? stalledPod('Unauthorized') : undefined;
     };
     world.add(inJob);
-    // The operator starts two hours after the export's creation, because the delays must not depend on the export's
-    // age.
+    // The operator starts two hours after the export's creation, to test that the retry delays do not depend on the
+    // export's age.
     await world.world.until(() => false, 2 * hourMs);
     const operator = world.start();
     expect(await world.untilReason('Unauthorized')).toBe(true);
@@ -344,7 +344,7 @@ describe('an export in a Kubernetes Job', () => {
     await world.world.until(() => isTenth() || world.status?.kubernetesJob?.endTime !== undefined, minuteMs);
     operator.kill();
     world.start();
-    // Deletes the Job, as Kubernetes does after the Job's time to live. This must not change the delays.
+    // Deletes the Job, as Kubernetes does after the Job's time to live. The deletion must not change the retry delays.
     world.world.api.remove(`${jobsPath}/${jobs()[0]?.metadata.name}`);
     await world.world.until(isTenth, 10 * hourMs);
     const minutes = startsMs.slice(1).map((ms, index) => Math.round((ms - (startsMs[index] ?? 0)) / minuteMs));

@@ -20,8 +20,8 @@ export const stalledPod = (reason: string, end = 'stalled') => {
 };
 
 /**
- * Starts an export. Until `correct` is called, its pods end with this reason and the result `end` (default: `stalled`).
- * Waits until the status shows the reason.
+ * Starts an export whose pods end with this reason and the result `end` until `correct` is called. Waits until the
+ * status shows the reason.
  */
 export async function stalledWorld(reason: string, options: ExportWorldOptions = {}, end = 'stalled') {
   const made = jobWorld(options);

@@ -121,8 +121,8 @@ describe('C1: thirty exports whose access key the service rejects', () => {
     }
     const refused = () => operator.journal.filter(({ status }) => status === 401).length;
     await operator.clock.advance(minuteMs);
-    // The service rejects the requests that are in flight at the first 401 response, and a check of the key 30 s later.
-    // The client sends each of these requests twice. Further checks follow every ten minutes.
+    // The service rejects the requests that are in flight at the first 401 response, and 30 s later a request that
+    // checks the key. The client sends each of these requests twice. Further checks follow every ten minutes.
     expect(refused()).toBeLessThanOrEqual(apartMs === 0 ? 8 : 10);
     const before = refused();
     await operator.clock.advance(hourMs);

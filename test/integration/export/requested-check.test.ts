@@ -1,4 +1,6 @@
-/** Tests the check of an export that a user requests with an annotation: no request is lost, whatever happens meanwhile. */
+/**
+ * Tests that an export performs every check that a user requests with an annotation, even after faults and restarts.
+ */
 import { describe, expect, test } from 'vitest';
 import { annotations } from '../../../src/api/annotations.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';

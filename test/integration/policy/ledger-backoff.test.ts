@@ -66,7 +66,7 @@ test('U13: other policies do not wait for a policy whose ledger cannot be writte
     collection.endsWith('/ledgers') && method === 'POST' && JSON.stringify(body).includes('"second-')
       ? { kind: 'status', status: 500, when: 'before' }
       : undefined;
-  // The second policy stores the age of builds, so it writes its ledger before it claims collectors.
+  // The operator stores the age of builds in the second policy's ledger before the policy claims collectors.
   world.addPolicy('second', { target: { channel: 'Latest', minAge: '2h' } });
   world.start();
   expect(await world.until(() => tasks().length > 0, 10 * minuteMs)).toBe(true);
@@ -83,7 +83,7 @@ test('U13: when several ledgers can be read again, no policy upgrades before all
   let isOver = false;
   world.api.onRequest = ({ collection, method, name = '' }) => {
     if (!collection.endsWith('/ledgers') || method !== 'GET') return undefined;
-    // The first successful request is for the ledger of the policy that selects all collectors.
+    // After `endMs`, reads succeed again as soon as the ledger of the policy `all` is read.
     isOver ||= world.clock.monotonic() > endMs && name.startsWith('all-');
     const fails = !isOver && /^(all|first)-/.test(name);
     return fails ? { kind: 'status', status: 500, when: 'before' } : undefined;

@@ -1,6 +1,6 @@
 /**
- * Tests that the operator does not write a policy's ledger as long as the policy's status contains all information
- * (U1).
+ * Tests that the operator stores no ledger for a policy as long as the policy's status shows everything in the ledger
+ * header (U1).
  */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../src/api/kinds.ts';

@@ -1,4 +1,4 @@
-/** Tests a target that the service has offered only since the operator last read the list of builds. */
+/** Tests a target that the service began to offer after the operator last read the list of builds. */
 import { expect, test, vi } from 'vitest';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { PolicyReconciler } from '../../../src/policy/policy-reconciler.ts';

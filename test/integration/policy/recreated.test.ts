@@ -93,7 +93,8 @@ test.each([
     world.start();
     const accepted = () => world.snapshot().counters.tasksAccepted;
     expect(await world.until(() => accepted() === 4, minuteMs)).toBe(true);
-    // The process has not stored the responses yet. It then finds that the ledger is gone, and reads it again.
+    // The ledger is deleted before the process has stored the responses. The process then finds that the ledger is
+    // missing, and reads the ledger again.
     nothing.restoreLedgers();
     const updated = () => world.policy('production')?.status?.collectors?.updated;
     expect(await world.until(() => updated() === 4, 30 * minuteMs)).toBe(true);

@@ -160,9 +160,9 @@ describe('H1: the status stays until new evidence contradicts it', () => {
   test('except for a pause, which is shown before other policies have claimed their collectors', async () => {
     const fleet = await reached('AllUpdated', { spec: { selector: {} } });
     const { world } = fleet;
-    // The API server does not answer the request that creates the second policy's ledger. Without a ledger, the
+    // The API server does not answer the request that creates the second policy's ledger. Without this ledger, the
     // operator cannot tell how old builds are, so the second policy does not select any collectors. The first policy
-    // stops waiting for the second policy after the fourth failure, which is more than 40 seconds later.
+    // stops waiting for the second one after four failures, which take more than 40 seconds.
     world.api.onRequest = ({ collection, method }) =>
       collection.endsWith('/ledgers') && method === 'POST' ? { kind: 'stall', when: 'before' } : undefined;
     world.addPolicy('second', { target: { channel: 'Latest', versionPattern: '19.*', minAge: '2h' } });
