@@ -58,8 +58,8 @@ describe.each(releases)('from the state of %s', (release) => {
     const files = world.manifest().intervals.flatMap((interval) => interval.files.map(({ name }) => name));
     const ofRelease = objects.flatMap(([name]) => /\/(data\/.*)$/.exec(name)?.[1] ?? []);
     expect(ofRelease.length).toBeGreaterThan(5);
-    // The process of the earlier release was killed. It may have written files of an interval that it did not commit.
-    // The manifest may omit these files, because the interval is searched again.
+    // The killed process of the earlier release may have left files of an interval that it did not commit. The manifest
+    // may omit these files, because the interval is searched again.
     const committed = objects.filter(([name]) => name.includes('/commits/')).length;
     expect(ofRelease.filter((name) => files.includes(name)).length).toBeGreaterThanOrEqual(committed);
   });

@@ -6,7 +6,8 @@ export class Chance {
 
   constructor(seed: number) {
     this.#random = seededRandom(seed);
-    // Discards the first numbers. They are similar for similar seeds, and would therefore lead to similar simulations.
+    // Discards the first random numbers, because they are similar for similar seeds, and would lead to similar
+    // simulations.
     for (let draw = 0; draw < 8; draw++) this.#random.next();
   }
 

@@ -38,7 +38,7 @@ export interface Truth {
 }
 
 export function missingForConvergence(truth: Truth): string[] {
-  // Ignores collectors that went offline during an upgrade and never returned. Their upgrades never end.
+  // Ignores collectors that went offline during an upgrade and never returned, because their upgrades never end.
   const running = truth.state.collectors.filter(({ upgrading, running }) => upgrading && running);
   if (running.length > 0) return [`${running.length} upgrades are running`];
   // If a watch silently stops, the process notices a changed policy only after the watch has timed out.

@@ -6,8 +6,8 @@ import { type ObservedRollout, type RolloutPost, retriesOf, rolloutsOf, stageOf,
 import { isSelected } from './wanted.ts';
 
 export function failureViolations(record: HistoryRecord): string[] {
-  // If the service mixes up task statuses, the test cannot tell which failures a process knows of. The run is then not
-  // checked.
+  // Skips the check if the service mixes up task statuses, because the test then cannot tell which failures a process
+  // knows of.
   if (record.plan.mixedUpTasks > 0) return [];
   const rollouts = rolloutsOf(record);
   return rollouts.flatMap((rollout) => [

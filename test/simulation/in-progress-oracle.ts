@@ -4,7 +4,8 @@ import { textsAt } from './rollouts.ts';
 import { isSelected, shareOf } from './wanted.ts';
 
 export function inProgressViolations(record: HistoryRecord): string[] {
-  // A restored ledger may lack upgrades that are still running, so the operator might exceed `maxInProgress`.
+  // Skips the check if a ledger was restored, because it may lack upgrades that are still running. The operator might
+  // then exceed `maxInProgress`.
   if (record.plan.actions.some(({ kind }) => kind === 'restore')) return [];
   const byPolicy = Map.groupBy(record.posts, ({ intent }) => intent?.policy);
   return [...byPolicy].flatMap(([policy, posts]) =>

@@ -24,7 +24,7 @@ function unwanted(record: HistoryRecord, post: PostRecord, name: string): string
   if (isHosted(subject)) return 'U11: the collector is hosted, so it cannot be upgraded';
   // Rollbacks are checked in `rollback-oracle.ts`.
   if (post.intent?.isRollback) return undefined;
-  // Uses the policies that the process knew. The process might not have received the latest change yet.
+  // Uses the policies that the process knew, because it might not have received the latest change yet.
   const wanting = post.known.filter((policy) => acts(policy) && targetOf(plan, policy) === post.toVersion);
   if (wanting.length === 0) return 'U2: no active policy has this target';
   const selecting = wanting.filter((policy) => isSelected(plan, policy, subject) !== false);
@@ -45,8 +45,8 @@ function goesFirst(
   return post.known.some(
     (other) =>
       other !== policy &&
-      // Ignores policies that changed shortly before the request. The process may have decided before it received the
-      // change.
+      // Ignores policies that changed shortly before the request, because the process may have decided before it
+      // received the change.
       !policyChanges.some(
         (change) => change.policy.metadata.uid === other.metadata.uid && change.atMs > post.atMs - settledAfterChangeMs,
       ) &&

@@ -28,8 +28,8 @@ function leftBehind(record: HistoryRecord, { policy, rolloutId, target, posts }:
   const { status } = statuses.findLast(({ uid }) => uid === policy) ?? {};
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
   if (ready !== 'RolledBack' || status?.rollout?.id !== rolloutId) return [];
-  // If the service lists no collectors, a new process does not know their time zones. The process then cannot tell
-  // which collectors a policy selects by time zone.
+  // If the service offers only one build, no list shows which collectors run it, so a new process does not know their
+  // time zones. The process then cannot tell which collectors a policy selects by time zone.
   if (plan.fleet.offer === 'single' && texts.some(isByZone)) return [];
   const tried = new Set(posts.filter(({ intent }) => intent.isRollback).map(({ collectorId }) => collectorId));
   const there = new Set(

@@ -213,7 +213,7 @@ function unsoaked(
   const untilMs = fromMs + soakMs;
   if (endAtMs < untilMs)
     return `soak: the last collector reached the target at ${fromMs}, and the soak takes ${stage.soakMs} ms`;
-  // If the service offers only one build, no list shows which collectors run it. The check below needs such a list
+  // If the service offers only one build, no list shows which collectors run it, so the checks below are not possible
   // (U7).
   if (plan.fleet.offer === 'single') return undefined;
   const soakedMs = (stage.updatedAtMs ?? 0) - record.startMs + soakMs;

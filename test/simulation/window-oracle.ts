@@ -35,7 +35,7 @@ function isOpen({ windows = [], exclusions = [] }: Maintenance, wallMs: number, 
   return windows.length === 0 || windows.some((window) => isWindowOpen(window, wallMs, zone));
 }
 
-/** Reports whether a maintenance window is open. No time zone changes its offset during a simulation. */
+/** Reports whether a maintenance window is open. Assumes that no time zone changes its offset during a simulation. */
 function isWindowOpen(
   { schedule, duration, timeZone, timeZoneSource }: MaintenanceWindow,
   wallMs: number,

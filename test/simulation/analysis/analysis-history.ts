@@ -54,8 +54,8 @@ export function planAnalysis(seed: number): AnalysisPlan {
   const baseline = pick(['BeforeUpgrade', 'DayBefore', 'WeekBefore'] as const);
   const fault = isChosen(0.5) ? pick(faults) : undefined;
   const messagesPerMinute = pick([1, 5, 20, 100]);
-  // In some runs, the number of messages varies with the time of day. Baselines must then come from the same time of
-  // day.
+  // Amplitudes of the daily variation that leave enough messages at the quietest time of day. The number of messages is
+  // constant if the baseline comes from the time right before the upgrade.
   const rhythms = [0, 0.5, 0.9].filter(
     (rhythm) => messagesPerMinute * durationMinutes * (1 - rhythm) > 2 * minMessages,
   );

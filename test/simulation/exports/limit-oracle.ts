@@ -7,8 +7,8 @@ const inFlightMs = 1_000;
 const stoppedWithinMs = 1_000 + 2 * inFlightMs;
 
 export function limitViolations(history: ExportHistoryRecord): string[] {
-  // If two processes run the same export, each of them counts only its own searches. Together, the processes may
-  // therefore exceed the limits.
+  // Skips all checks if two processes run the same export. Each process counts only its own searches, so the processes
+  // together may exceed the limits.
   if (history.plan.actions.some(({ kind }) => kind === 'start')) return [];
   return [...rowLimitViolations(history), ...deadlineViolations(history), ...scanViolations(history)];
 }
@@ -24,7 +24,8 @@ function rowLimitViolations({
 }: ExportHistoryRecord): string[] {
   const { limits, scenario, calmAtMs } = plan;
   const { messageLimit } = scenario.search ?? {};
-  // If the service changes its row limit during the run, the maximum number of rows of the export is unknown.
+  // Skips the check if the service changes its row limit during the run, because the maximum number of rows is then
+  // unknown.
   const isSteady = Object.keys(scenario.events ?? {}).length === 0;
   if (limits.maxMessages === undefined || messageLimit === undefined || !isSteady) return [];
   // A write of a commit record can return an error although the record is stored. The process then notices the record
@@ -45,7 +46,7 @@ function rowLimitViolations({
 
 function deadlineViolations({ plan, journal, startMs, disturbances }: ExportHistoryRecord): string[] {
   const { limits, skewMs, calmAtMs } = plan;
-  // A frozen process might send a request after the deadline, when it resumes.
+  // Skips the check if a process was frozen, because it might send a request after the deadline, when it resumes.
   if (limits.deadlineAfterMs === undefined || disturbances.some((what) => what.startsWith('freeze'))) return [];
   const overMs = startMs + limits.deadlineAfterMs + skewMs + inFlightMs;
   const late = journal.filter(
