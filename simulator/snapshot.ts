@@ -72,9 +72,9 @@ export interface Counters {
   readonly tasksAccepted: number;
   readonly createTaskRequests: number;
   readonly jobsCreated: number;
-  /** Active search jobs. */
+  /** Number of active search jobs. */
   readonly jobsActive: number;
-  /** Search jobs that were cancelled because they received no requests. */
+  /** Number of search jobs that were cancelled because they received no requests. */
   readonly jobsLostToSilence: number;
 }
 

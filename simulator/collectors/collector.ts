@@ -1,6 +1,6 @@
 /**
- * A simulated collector. Some of its properties are defined by the scenario. Others, such as its version, change during
- * a run. They form its `Condition`.
+ * A simulated collector. Some of its properties are defined by the scenario. The others, such as its version, change
+ * during a run and form the collector's `Condition`.
  */
 import type { CollectorProperties } from '../scenario/scenario.ts';
 

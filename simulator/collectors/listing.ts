@@ -35,7 +35,7 @@ export class CollectorLists {
     this.#lists.clear();
   }
 
-  /** Returns the body of one page of the collector list, as the list was at `atMs`. */
+  /** Returns the body of one page of the collector list, as of `atMs`. */
   page(query: CollectorPageQuery, key: AccessKey, settings: Settings, atMs: number): string {
     const collectors = this.#list(query.toVersion, key, settings, atMs);
     const end = Math.min(query.offset + query.limit, collectors.length);

@@ -10,7 +10,7 @@ import { type ShippingRate, Stream } from '../log-data/shipped/streams.ts';
 import type { Settings, ShippingFault } from '../scenario/settings.ts';
 import { hostNameOf, type SimulatedCollector } from './collector.ts';
 
-/** Length in ms of the period, before the start of the service, for which messages exist. */
+/** Age in ms of the oldest messages when the service starts. */
 const historyMs = 30 * 24 * 60 * 60_000;
 
 export class Shipping {

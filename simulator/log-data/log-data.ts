@@ -42,7 +42,7 @@ export interface MessageSearch {
   advance(downToMs: number, maxMatches: number, listener?: MatchListener, effort?: Effort): void;
   /** Number of matches found, at most `maxMatches`. */
   readonly found: number;
-  /** Time that the backward search has reached. In the search's time range, all newer messages have been searched. */
+  /** Time that the backward search has reached. All newer messages in the search's time range have been searched. */
   readonly reachedMs: number;
   /** True if the search gave up because it had examined the maximum number of messages. */
   readonly isGivenUp: boolean;

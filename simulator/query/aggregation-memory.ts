@@ -18,8 +18,8 @@ export class AggregationMemory {
   }
 
   /**
-   * Reserves memory, even if the limit is then exceeded. The caller must always release this memory. Returns false if
-   * the limit is exceeded.
+   * Reserves memory. Returns false if the reserved memory then exceeds the limit. Even in this case, the caller must
+   * release the memory.
    */
   take(bytes: number): boolean {
     this.#bytes += bytes;

@@ -61,10 +61,11 @@ function readsOf(operands: readonly Operand[]): ReadonlySet<string> {
 }
 
 /**
- * Compares the operands of a condition. An operand is a field, a number or quoted text. The kind of comparison depends
- * on the operands: If one operand is a number, the values are compared as numbers, and a value that is not a number
- * differs from every number. If one operand is text, the values are compared as text. If both operands are fields,
- * their values are compared as numbers if both are numbers, and otherwise as text.
+ * Compares the operands of a condition. Each operand is a field, a number or quoted text:
+ * - If one operand is a number, the values are compared as numbers. A value that is not a number differs from every
+ *   number.
+ * - Otherwise, if one operand is text, the values are compared as text.
+ * - If both operands are fields, their values are compared as numbers if both are numbers, and otherwise as text.
  */
 function compare(left: Operand, comparison: Comparison, right: Operand): (fields: FieldSource) => boolean {
   const byNumber = left.kind === 'number' || right.kind === 'number';

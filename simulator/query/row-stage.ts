@@ -79,7 +79,7 @@ export class RowStage {
     return known?.fieldType ?? 'string';
   }
 
-  /** Returns the given names, except those of fields that operators added. */
+  /** Returns the given names, except the names of fields that operators added. */
   stored(lowerNames: Iterable<string>): readonly string[] {
     return [...lowerNames].filter((name) => !this.#added.has(name));
   }

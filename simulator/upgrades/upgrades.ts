@@ -23,8 +23,8 @@ export interface NewTask {
   readonly collector: SimulatedCollector;
   readonly toVersion: string;
   /**
-   * Present if another tool started the upgrade. Such an upgrade always succeeds. Absent if a client request started
-   * the upgrade.
+   * Present if another tool, rather than a client request, started the upgrade. The scenario's `outcomes` do not apply
+   * to this upgrade.
    */
   readonly foreign?: { readonly durationMs: number | undefined };
 }
@@ -128,8 +128,8 @@ function release(task: SimulatedTask): void {
 }
 
 /**
- * Returns the upgrade settings for a collector. They override its group's settings, which override the scenario's
- * settings.
+ * Returns the upgrade settings of the collector or, if it has none, of its group. Absent settings are taken from the
+ * scenario's `upgrade`.
  */
 export function settingsFor(collector: SimulatedCollector, common: UpgradeSettings): UpgradeSettings {
   const own = collector.properties.upgrade;

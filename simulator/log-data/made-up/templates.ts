@@ -107,8 +107,8 @@ function template(
   const text = (rawBytes: number) => body({ origin, isOdd, hasLoneSurrogate, bytes: rawBytes }, seededRandom(textSeed));
   const aroundBytes = lengthWith('');
   const wantedBytes = Math.min(wanted(aroundBytes), maxBytes);
-  // JSON escapes some characters, so the JSON of a text is longer than the text itself. The text is therefore made
-  // shorter.
+  // Shortens the text, because JSON escapes some characters, which makes the JSON of a text longer than the text
+  // itself.
   let rawBytes = wantedBytes - aroundBytes;
   rawBytes *= rawBytes / (lengthWith(text(rawBytes)) - aroundBytes);
   for (;;) {
