@@ -2,7 +2,7 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
 /**
- * Returns a function that reports whether the user requested a certain part of the benchmark. If the user requested a
+ * Returns a function that reports whether the user requested a given part of the benchmark. If the user requested a
  * part that does not exist, prints an error and returns undefined.
  */
 export function wantedParts<Part extends string>(

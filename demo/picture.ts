@@ -40,8 +40,7 @@ const terminal: Output = {
   write: (text) => {
     screen.write(text.replaceAll(tmpdir(), '/tmp').replaceAll(/(logfleet-demo)-\w+/g, '$1'));
     const rows = screen.rows();
-    // The screen shows both rollouts of the demo, each with a row that contains `updated`. The picture is about the
-    // second rollout.
+    // The screen has a row with `updated` for each of the demo's two rollouts. The picture shows the second rollout.
     const [, headline] = rows.map(textOf).filter((row) => row.includes(' updated   '));
     const [, updated, counted] = / (\d+)\/(\d+) updated/.exec(headline ?? '') ?? [];
     moving = closer(moving, { rows, distance: Math.abs(Number(updated) / Number(counted) - shownShare) });

@@ -41,8 +41,7 @@ export function renderStop(
 ): readonly string[] {
   const { stages = [], targetVersion } = policy.status ?? {};
   const names = (stages[0]?.analysis?.quietest ?? []).map(({ name }) => name);
-  // The status lists the quietest collector first. The names are sorted, because this order can differ between two runs
-  // of the demo.
+  // Sorts the names, because their order in the status, quietest first, can differ between two runs of the demo.
   const quiet = names.toSorted().join(' and ');
   const touched = state.collectors.filter(({ tasksAccepted }) => tasksAccepted > 0).length;
   return [
@@ -236,7 +235,7 @@ function explainUpdated({ summary, collectors }: CollectorVersionPolicyStatus): 
   if (!collectors || total === collectors.matched) return undefined;
   const present = leftOut.filter((state) => collectors[state] > 0);
   const sum = present.reduce((count, state) => count + collectors[state], 0);
-  // Omits the explanation if the collectors in these states do not account for the whole difference.
+  // Omits the explanation if the offline, skipped and foreign collectors do not account for the whole difference.
   if (total + sum !== collectors.matched) return undefined;
   const list = listText(present.map((state) => `${collectors[state]} ${state}`));
   return `${list} of ${collectors.matched} ${wordFor(sum, 'does', 'do')} not count`;

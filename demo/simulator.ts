@@ -7,8 +7,7 @@ import { runProgram } from '../src/cli/program.ts';
 
 const parentGone = new AbortController();
 process.on('disconnect', () => parentGone.abort('SIGTERM'));
-// If the demo ended before the `disconnect` listener was added, the event is lost. Therefore, the connection is also
-// checked here.
+// Also checks the connection, because the `disconnect` event is lost if the demo ended before the listener was added.
 if (!process.connected) process.exit(exitStatus.interrupted);
 
 // The environment is empty, so that the user's `LOGFLEET_…` variables do not change the simulator.

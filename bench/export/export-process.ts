@@ -1,6 +1,6 @@
 /**
- * Runs an export in a separate process, without a request limit. This export supports all compression levels, but a
- * SearchExport does not. Usage: `node export-process.ts '{"baseURL": …}'`.
+ * Runs an export in a separate process, without a request limit. Unlike a SearchExport, this export supports all
+ * compression levels. Usage: `node export-process.ts '{"baseURL": …}'`.
  */
 import type { SimulatorAddress } from '../../simulator/simulate.ts';
 import { systemClock } from '../../src/base/clock.ts';

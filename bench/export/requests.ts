@@ -150,8 +150,8 @@ async function exportAll(shape: RequestsCase): Promise<ExportRequestFigures> {
     { latencyMs: 25 },
   );
   const { clock, journal } = world;
-  // A digest compares sums over all exported messages with sums from the service, which requires aggregations. If the
-  // service refuses aggregations, the export can check only the number of messages.
+  // Checking a digest requires aggregations, because the check compares sums over all exported messages with sums from
+  // the service. If the service refuses aggregations, the export can check only the number of messages.
   const proof = shape.faults ? 'Count' : 'Digest';
   const { view, quirks } = await complete(world, { byReceiptTime, proof });
   const { rows = 0 } = view.progress ?? {};

@@ -1,14 +1,14 @@
 /**
- * Makes file writes take the same time in every run of a benchmark. On a virtual machine, memory is slow on first use.
- * Therefore, this code first fills memory with a file in `/dev/shm`. It then shrinks this file while the measured
- * process writes its own files, so that these files use memory that has been used before.
+ * Makes file writes take the same time in every run of a benchmark. On a virtual machine, memory is slow when it is
+ * first used, so this code first fills memory with a file in `/dev/shm`. While the measured process writes its own
+ * files, this code shrinks the file, so that the process gets memory that has been used before.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
 const place = '/dev/shm';
 const chunk = Buffer.alloc(2 ** 20);
-/** Amount of memory, in bytes, that is always freed in advance, before the measured process needs it. */
+/** Amount of memory, in bytes, that is freed before the measured process needs it. */
 const leadBytes = 64 * 2 ** 20;
 
 export class UsedMemory {

@@ -17,8 +17,8 @@ export interface ShownStatus {
 
 export interface PolicyWatch {
   /**
-   * Returns the time at which the watch first receives a status for which `holds` returns true. If the watch has
-   * already received such a status, returns that time.
+   * Returns the time at which the watch first receives a status for which `holds` returns true. This time can be in the
+   * past.
    */
   until(name: string, holds: (shown: ShownStatus) => boolean, deadlineMs: number): Promise<number>;
   close(): void;

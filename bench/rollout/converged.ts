@@ -50,7 +50,7 @@ export async function stayConverged(): Promise<ConvergedFigures> {
 
 /**
  * Returns the plural name of the resource in a request path, such as `leases`. Returns `settings` for a list of
- * ConfigMaps, because such a request reads the ConfigMap that can pause all resources.
+ * ConfigMaps, because the operator lists ConfigMaps only to read the one that can pause all resources.
  */
 function resourceOf(path: string): string {
   const segments = path.split('?')[0]?.split('/').slice(1) ?? [];

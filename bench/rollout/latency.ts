@@ -112,7 +112,7 @@ async function retarget(api: ApiServer, posts: FirstPosts, count: number) {
   const watch = await api.watchPolicies(wallMs);
   for (const name of names) await api.applyPolicy(name, firstTarget);
   for (const name of names) await watch.until(name, ({ ready }) => ready, deadlineMs);
-  // For a moment, earlier requests still count towards the request limit. Without this wait, they would delay the first
+  // Waits, because earlier requests still count towards the request limit for a moment, and would delay the first
   // request of a policy.
   await delay(2_000);
   for (const name of names) {

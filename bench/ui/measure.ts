@@ -122,8 +122,8 @@ async function loadPage(browser: Browser, url: string) {
   await page.goto(url);
   const rowsMs = await page.evaluate<number>('window.firstRowsMs');
   const firstPaintMs = await page.evaluate<number>(firstPaint);
-  // A row cannot be visible before the page's first contentful paint. If the measured time is earlier, the time of this
-  // paint is used instead.
+  // Uses the time of the first contentful paint if the measured time is earlier, because no row can be visible before
+  // this paint.
   return { page, firstRowsMs: Math.max(rowsMs, firstPaintMs), firstPaintMs };
 }
 
