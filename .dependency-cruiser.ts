@@ -80,8 +80,8 @@ const entryPoints = ['src/main.ts', 'src/cli/ui/page/app.tsx', 'simulator/main.t
 
 // biome-ignore format: one row, one module
 const moduleRows: readonly ModuleRow[] = [
-  // Modules of Node for the clock, the network, the disk and the machine. Only these files import them. Other code uses
-  // interfaces instead, which tests can replace.
+  // Node modules for the clock, the network, the disk and the machine, with the only files that may import them. All
+  // other code uses interfaces, which tests can replace.
   { modules: 'node:perf_hooks', users: ['src/base/clock.ts'],
     why: 'Time is a port: take a Clock (src/base/clock.ts).' },
   { modules: 'node:fs node:fs/promises',
@@ -247,8 +247,8 @@ const configuration: IConfiguration = {
     parser: 'swc',
     // swc cannot parse `using` declarations, so files in test/, which contain them, are not read.
     doNotFollow: { path: '^(?:node_modules|test)/' },
-    // Symbolic links are not resolved. If node_modules is a link, the paths of packages must still begin with
-    // node_modules, as the rules expect.
+    // Does not resolve symbolic links, so that package paths begin with `node_modules`, as the rules expect, even if
+    // `node_modules` is a link.
     preserveSymlinks: true,
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
   },

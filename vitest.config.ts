@@ -20,7 +20,10 @@ const chromium = './test/support/chromium-setup.ts';
 
 const processors = Math.max(2, availableParallelism() - 1);
 
-/** One worker more than processors, because some of these tests wait for time limits. */
+/**
+ * Settings for tests that mostly compute. They get one worker more than processors, because some of them wait for time
+ * limits to expire.
+ */
 const working = { sequence: { groupOrder: 0 }, maxWorkers: processors + 1 };
 const threaded = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
 /** Settings for tests that start many programs at the same time. */

@@ -19,7 +19,7 @@ const root = join(import.meta.dirname, '..');
 const requireInModules =
   "import { createRequire as logfleetCreateRequire } from 'node:module'; const require = logfleetCreateRequire(import.meta.url);";
 
-/** Plugin for `await import()` of CommonJS packages: in the bundle, it returns the same named exports as in Node. */
+/** Plugin that makes `await import()` of a CommonJS package return the same named exports in the bundle as in Node. */
 const namedExports: Plugin = {
   name: 'named-exports',
   setup({ onLoad, onResolve, resolve }) {

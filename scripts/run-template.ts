@@ -9,16 +9,16 @@ import type { CustomResourceDefinition } from './crd-definition.ts';
 /** SearchExport fields that a schedule's template omits, because the schedule sets them for each run. */
 const leftOut = ['timeRange', 'ttlSecondsAfterFinished', 'paused'];
 /**
- * Title of the schema of a run's spec. By this title, the generators recognise the schema, so that the types and the
- * reference page refer to the spec of SearchExport instead of repeating it.
+ * Title by which the generators recognise the schema of a run's spec. The types and the reference page then refer to
+ * the spec of SearchExport instead of repeating it.
  */
 export const runSpecTitle = 'RunSpec';
 /** TypeScript type of a run's spec, and the import statement that it needs. */
 export const runSpecType = `Omit<SearchExportSpec, ${leftOut.map((name) => `'${name}'`).join(' | ')}>`;
 export const runSpecImport = "import type { SearchExportSpec } from './search-export.ts';";
 /**
- * Matches the `fieldPath` of CEL rules that are not copied. The CRD of SearchExportSchedule has its own rules about
- * volumes and PersistentVolumeClaims.
+ * Matches the `fieldPath` of CEL rules about volumes and PersistentVolumeClaims. These rules are not copied, because
+ * the CRD of SearchExportSchedule has its own.
  */
 const destinationRules = /^\.destination\.(volume|persistentVolumeClaim)$/;
 const claimDescription =
