@@ -33,7 +33,10 @@ export interface Scenario {
   readonly builds?: readonly (string | BuildScenario)[];
   readonly ids?: { readonly firstCollector?: number | string; readonly firstTask?: number | string };
   readonly groups?: Readonly<Record<string, CollectorGroup>>;
-  /** Settings for individual collectors, by collector name. They override the settings of the collector's group. */
+  /**
+   * Settings for individual collectors, by collector name. A setting replaces the setting of the same name of the
+   * collector's group. An object, such as `upgrade`, replaces the group's object as a whole.
+   */
   readonly collectors?: Readonly<Record<string, CollectorProperties>>;
   readonly upgrade?: UpgradeScenario;
   readonly search?: SearchScenario;
