@@ -113,7 +113,7 @@ async function write(runtime: PolicyRuntime, { bound: { ownership } }: Ready, de
   try {
     await policyLedger.write(decision, ownership);
   } catch (error) {
-    // After a failed write, the stored ledger might lack these attempts, so no upgrade may be requested for them.
+    // After a failed write, the stored ledger might lack these attempts, so their upgrades must not be requested.
     posting.withdraw(post);
     throw error;
   }

@@ -68,8 +68,8 @@ export interface Decision extends LedgerChange {
   /** Status of the policy without counts and estimates. */
   readonly essentials: Essentials;
   /**
-   * Counts and estimates for the status after this decision. Undefined if the status is not written now, because they
-   * take long to compute.
+   * Counts and estimates for the status after this decision. They take long to compute, so they are undefined if the
+   * status is not written now.
    */
   readonly figures: FiguresNow | undefined;
   readonly requeueAfterMs: number;
@@ -121,7 +121,8 @@ export function decide(input: DecideInput): Decision {
 
 /**
  * Reports whether the policy still needs upgrade requests (`posts`) and task reads (`reads`).
- * - After a failure, upgrade requests are on hold. The policy still needs them if it has collectors left to upgrade.
+ * - While upgrade requests are on hold after a failure, the policy still needs them if it has collectors left to
+ *   upgrade.
  * - A policy that needs upgrade requests, but has no running upgrades, also needs task reads, because each upgrade
  *   needs both kinds of requests.
  */

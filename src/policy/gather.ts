@@ -75,7 +75,10 @@ export class Gatherer {
   #handledRequest: string | undefined;
   /** Values of the annotations with which the user last asked logfleet to repeat failed requests. */
   #asked: string;
-  /** Target and Secret of the spec that was seen last; undefined if the status already reflects the spec. */
+  /**
+   * Target and Secret in the spec that this process last saw. Undefined before the first reconcile, unless the status
+   * already reflects the spec.
+   */
   #wanted: string | undefined;
   /** Monotonic time in ms at which this process first saw the current target; 0 if the status already reflects it. */
   #wantedSinceMs = 0;
@@ -112,8 +115,8 @@ export class Gatherer {
       await this.#recordBuilds(policy, bound);
     } catch (error) {
       if (error instanceof LogfleetError && error.handling.kind === 'stall') return this.#unusable(policy, error);
-      // Once this policy can use its ledger again, the ledgers of other policies may be usable as well. These policies
-      // must then try again to claim their collectors.
+      // Records the failure. Once this policy can use its ledger again, the ledgers of other policies may be usable as
+      // well, so these policies then try again to claim their collectors.
       this.#runtime.environment.turns.unusable(owner.uid);
       throw error;
     }
@@ -128,8 +131,8 @@ export class Gatherer {
     const verdict = this.#verdict(policy, bound);
     this.#register(policy, bound, verdict);
     const target = verdict?.kind === 'offered' ? verdict.version : policyLedger.known?.header.target;
-    // While the policy waits for a first build that is old enough to become the target, the status reports no missing
-    // build.
+    // A policy that has no target yet, because all builds are too young, does not report that the service lacks the
+    // target build.
     const isFirst = verdict?.kind === 'tooYoung' && target === undefined;
     const notOffered = !verdict || verdict.kind === 'offered' || isFirst ? undefined : verdict.message;
     if (problem) turns.unusable(owner.uid);
@@ -189,7 +192,7 @@ export class Gatherer {
 
   /**
    * Chooses the target version. Returns undefined until the list of builds is known. If the list lacks the target and
-   * is older than the target, it is read again, because the service may offer the build since then.
+   * is older than the target, the list is read again, because the service may now offer the build.
    */
   #verdict({ spec, status }: CollectorVersionPolicy, { listing }: Bound): TargetVerdict | undefined {
     const builds = listing.builds();
@@ -200,7 +203,8 @@ export class Gatherer {
     const verdict = resolveTarget(spec.target, builds.list, past);
     if (verdict.kind !== 'notOffered' || builds.sentAtMs >= this.#wantedSinceMs) return verdict;
     listing.requestNewBuilds(this.#wantedSinceMs);
-    // While the list cannot be read, the policy still follows its running upgrades.
+    // If reads from the service fail, the verdict is based on the old list, so that running upgrades are still
+    // evaluated.
     return listing.problem() ? verdict : undefined;
   }
 
@@ -314,8 +318,8 @@ export class Gatherer {
   #begin(policy: CollectorVersionPolicy, bound: Bound, target: string): Ledger {
     const { policyLedger, memberIndex } = this.#runtime;
     const before = policyLedger.known;
-    // The final counts of the former rollout are computed before the new rollout begins, because the status will still
-    // show these counts.
+    // The final counts of the former rollout must be computed before the new rollout begins, because the history in the
+    // status shows these counts.
     const last = before && (memberIndex.known ?? memberIndex.current(policy, before, bound));
     const ledger = policyLedger.begin(policy, bound, target, last?.counts);
     memberIndex.forget();

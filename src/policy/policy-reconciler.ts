@@ -24,7 +24,7 @@ export type GatheredListener = (policy: CollectorVersionPolicy, gathered: Ready 
 
 /** Delay in ms before `onGathered` is called again for a policy whose data is still incomplete. */
 const repeatMs = 1_000;
-/** Maximum number of consecutive failures that the status does not show if the ledger problem may be temporary. */
+/** Number of consecutive failures that are tolerated before the status shows a ledger problem that may be temporary. */
 const toleratedErrors = 3;
 /** Reasons of ledger problems that this reconciler shows in the status. `Gatherer` shows all other ledger problems. */
 const ledgerProblems: readonly string[] = [reasons.ledgerInaccessible, reasons.ledgerNotInstalled, reasons.ledgerFull];

@@ -77,7 +77,7 @@ export class PolicyRuntime implements PostingPolicy {
 
   /**
    * True while the ledger must not be read, because sent requests have not been answered yet. If the stored ledger has
-   * been deleted, only their responses show which upgrades are running (U15).
+   * been deleted, only the responses to these requests show which upgrades are running (U15).
    */
   get awaitsResponses(): boolean {
     return this.policyLedger.known === undefined && this.#posting?.hasUnanswered === true;

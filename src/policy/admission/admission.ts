@@ -80,7 +80,10 @@ class Batch {
   readonly #waits = new Map<string, CollectorWait>();
   #attempts: number;
   #hasBriefWait = false;
-  /** True while only the collectors in `observation.rejected` are considered, false while only the others are. */
+  /**
+   * True while only the collectors in `observation.rejected` are considered. False while all other collectors are
+   * considered.
+   */
   #isForRejected = false;
 
   constructor(input: AdmissionInput) {
@@ -125,8 +128,8 @@ class Batch {
   }
 
   /**
-   * Takes over the running upgrades of deleted policies, so that this policy does not upgrade the same collectors at
-   * the same time (U13).
+   * Takes over running upgrades that no policy manages any more, for example because their policy was deleted.
+   * Otherwise, this policy would upgrade the same collectors at the same time (U13).
    */
   #adoptOrphans(): void {
     const { memberIndex, pending } = this.#input;
@@ -135,10 +138,11 @@ class Batch {
       if (pending.entry(id)?.open) continue;
       const orphan = memberIndex.orphan(id);
       if (!orphan) continue;
-      // If the task id of the upgrade is unknown, its request must be repeated. The repeated request may be the one
-      // that starts the upgrade, so it is sent only after the collector's stage has started (R2).
+      // If the task id of the upgrade is unknown, the upgrade request must be repeated. The repeated request may be the
+      // one that starts the upgrade, so it is sent only after the collector's stage has started (R2).
       if (orphan.taskId === undefined && stageNotReached({ id, because: 'pending' }, this.#known)) continue;
-      // The age of an upgrade without a known task id counts from now, because its request may just have been sent.
+      // If the task id is unknown, the age of the upgrade counts from now, because its request may only just have been
+      // sent.
       const { taskId, sinceMs, toVersion } = orphan;
       const known =
         taskId === undefined ? { state: 'unknown' as const } : { state: 'accepted' as const, taskId, sinceMs };

@@ -22,8 +22,8 @@ export interface ReadPlan extends WatchPlan {
 
 /**
  * Plans the next reads of a policy.
- * @param sweepFromMs earliest wall-clock time in ms at which the whole list may be read because a soak ends; undefined
- * if there is no soak
+ * @param sweepFromMs earliest wall-clock time in ms for the read of the whole list that must follow a soak; undefined
+ * if no stage is waiting for this read
  */
 export function planReads(
   input: DecideInput,

@@ -190,7 +190,7 @@ function versionUnconfirmed(candidate: Candidate, known: AdmissionState): Refusa
   }
 }
 
-/** Makes an upgrade wait while as many upgrades of its stage are running as the stage's `maxInProgress` allows. */
+/** Makes an upgrade wait while its stage already has the maximum number of running upgrades (`maxInProgress`). */
 function stageLimitReached({ id }: Candidate, { memberIndex, pending, state }: AdmissionState): Refusal | undefined {
   const stage = memberIndex.stageOf(id);
   const record = state.header.stages?.[stage];
@@ -214,8 +214,7 @@ function tooManyOpen(_: Candidate, { pending, settings }: AdmissionState): Refus
 }
 
 /**
- * Makes an upgrade wait if the current decision has already started the maximum number of upgrades for one decision
- * (U2).
+ * Makes an upgrade wait if the current decision has already started as many upgrades as one decision may start (U2).
  */
 function batchFull(_: Candidate, { batched, observation }: AdmissionState): Refusal | undefined {
   return batched < observation.batchCapacity ? undefined : { cause: undefined, forAll: true };

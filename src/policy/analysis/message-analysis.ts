@@ -69,8 +69,9 @@ export function analysisPeriods(
   soakedMs: number,
 ): AnalysisPeriods {
   const resultMs = fromMs ?? soakedMs - durationMs;
-  // The baseline must end before the start of the stage and before the result period. The result period can be the
-  // earlier of the two: after a correction of the clock, the recorded start of the stage can be later than `resultMs`.
+  // The baseline must end before the stage starts and before the result period begins. The result period can begin
+  // earlier than the stage: after a correction of the clock, the recorded start of the stage can be later than
+  // `resultMs`.
   const latestMs = Math.min(baselineBeforeMs ?? startedAtMs, resultMs);
   const isBefore = baseline === 'BeforeUpgrade';
   const cycleMs = baseline === 'DayBefore' ? dayMs : 7 * dayMs;
@@ -85,7 +86,7 @@ export function analysisPeriods(
 }
 
 /**
- * Returns the typical number of requests that count the messages of a stage before and after its upgrades.
+ * Returns the typical number of requests that are needed to count a stage's messages before and after its upgrades.
  * @param collectors number of collectors in the service's list; a search result has at most this number of rows
  */
 export function requestsOfAnalysis(collectors: number): number {

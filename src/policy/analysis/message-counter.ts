@@ -34,8 +34,8 @@ export type AnalysisReading = { readonly order: AnalysisOrder } & (
 /** Maximum delay in ms before a failed search is repeated. */
 const longestRetryMs = 5 * 60_000;
 /**
- * Limits on the difference between the service's clock and logfleet's clock: a time in ms, and a fraction of the
- * counted period. The smaller limit applies. If the difference is larger, the count is not used.
+ * Limits on the difference between the service's clock and logfleet's clock: in ms, and as a fraction of the counted
+ * period. The smaller limit applies. If the difference exceeds this limit, the count is not used.
  */
 const maxSkewMs = 60_000;
 const maxSkewShare = 0.1;

@@ -82,8 +82,8 @@ export function comparedAfterRollback(quietest: readonly QuietMember[]): number 
 }
 
 /**
- * Returns a user-facing text, without a full stop at the end, that says whether the collectors are sending enough
- * messages again after a rollback. Returns undefined if no check has begun.
+ * Says whether the collectors are sending enough messages again after a rollback. Returns user-facing text without a
+ * full stop at the end, or undefined if no check has begun.
  */
 export function recoveryText({ stages = [] }: LedgerHeader, check: PendingCheck | undefined): string | undefined {
   const checked = stages.map(checkedOf).filter((analysis) => analysis !== undefined);

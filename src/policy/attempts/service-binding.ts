@@ -20,7 +20,7 @@ export type Asked = 'posts' | 'reads';
 
 const asked: readonly Asked[] = ['posts', 'reads'];
 
-/** Maximum number of consecutive failures that the policy does not report as a problem. */
+/** Number of consecutive failures that are tolerated before the policy reports a problem. */
 const toleratedFailures = 3;
 
 /** Objects shared by the bindings of all policies in this process. */

@@ -6,13 +6,16 @@ export interface PolicySettings {
    * outdated.
    */
   readonly graceMs: number;
-  /** Time limit for a running upgrade, in ms. After this time, the next listing decides how the upgrade ended (U5). */
+  /**
+   * Time limit for a running upgrade, in ms. After this time, the next listing determines the outcome of the upgrade
+   * (U5).
+   */
   readonly openLimitMs: number;
   /** Minimum interval in ms between the two listings that confirm that a collector left the target version (U8). */
   readonly driftConfirmMs: number;
   /** Time in ms after which a stored upgrade expires if its request has not been sent (U2). */
   readonly intentLifeMs: number;
-  /** Maximum number of upgrades that are stored in the ledger together, before any of them is requested (U2). */
+  /** Maximum number of upgrades that are stored in the ledger before their requests are sent (U2). */
   readonly batchSize: number;
   /** Maximum number of open upgrade attempts per policy (U1). */
   readonly maxOpen: number;
@@ -24,8 +27,7 @@ export interface PolicySettings {
    */
   readonly firstReadMs: number;
   /**
-   * Maximum time in ms by which logfleet delays the read of a page of the collector list, so that the read can show the
-   * ends of several upgrades.
+   * Maximum delay of the read of a collector-list page, in ms. A delayed read can show the ends of several upgrades.
    */
   readonly pageWaitMs: number;
 }

@@ -2,7 +2,7 @@
 
 /** Shortest and longest possible duration of a successful upgrade, in ms. */
 export interface DurationSample {
-  /** Age of the upgrade in ms at the first read that showed that the upgrade had ended. */
+  /** Age of the upgrade in ms at the first read that showed the end of the upgrade. */
   readonly endedByMs: number;
   /**
    * Age of the upgrade in ms at the last read that showed that the upgrade was still running; 0 if there was no such
@@ -12,9 +12,9 @@ export interface DurationSample {
 }
 
 /**
- * Fractions of the difference between the estimate and the duration of an upgrade, by which the estimate is lowered
- * (`downShare`) or raised (`upShare`). The estimate falls slowly and rises fast, so nearly all upgrades take less time
- * than estimated.
+ * Fractions of the difference between the estimate and the duration of an upgrade. They set how far a shorter upgrade
+ * lowers the estimate (`downShare`), and how far a longer upgrade raises it (`upShare`). The estimate falls slowly and
+ * rises fast, so nearly all upgrades take less time than estimated.
  */
 const downShare = 0.02;
 const upShare = 0.1;

@@ -50,7 +50,7 @@ export interface WatchPlan {
 
 /** Number of upgrade tasks that are read frequently as long as the usual duration of an upgrade is unknown. */
 export const samples = 3;
-/** Number of frequent reads of one upgrade task, after which another task is read frequently instead. */
+/** Number of frequent reads of one upgrade task before another task takes its place. */
 const readsPerTurn = 20;
 /**
  * A page of the collector list is read if at least this many upgrades of the page's collectors should have ended. For
@@ -152,8 +152,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // A read of the page counts even if the page did not show the collector. The collector's upgrade task is then read
-    // next, instead of the same page again.
+    // A recent read of the page is sufficient, even if the page did not show the collector. The collector's upgrade
+    // task is then read next, instead of the same page again.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is read at increasing intervals.
@@ -180,8 +180,8 @@ class PlanBuilder {
   }
 
   /**
-   * Plans the read of a page of the collector list. While more upgrades of collectors on the page should end soon, the
-   * read is delayed, up to a maximum delay.
+   * Plans the read of a page of the collector list. If more upgrades of the page's collectors should end soon, delays
+   * the read, up to a maximum delay.
    */
   #planPage(page: number, { due, soon, oldestDueMs, latestDueMs, ids }: DuePage): void {
     if (due === 0) return;

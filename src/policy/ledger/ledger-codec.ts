@@ -45,7 +45,8 @@ interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
   /**
-   * Collectors whose ledger entry has been deleted, but is still contained in a `log-N` object. That entry is ignored.
+   * Collectors whose ledger entries were deleted, but are still contained in a `log-N` object. These old entries are
+   * ignored.
    */
   readonly forgotten: readonly string[];
   readonly ended: readonly PackedEntry[];

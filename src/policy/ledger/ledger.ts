@@ -41,7 +41,7 @@ export interface Attempt {
   readonly startedAtMs: number;
   /** Monotonic time in ms from which the age of the attempt counts (U5). This time is not stored in the ledger. */
   readonly sinceMs: number;
-  /** True if listings may be outdated until a grace period has passed since `sinceMs`. Not stored in the ledger. */
+  /** True if listings requested within a grace period after `sinceMs` may be outdated. Not stored in the ledger. */
   readonly needsGrace: boolean;
   /**
    * Monotonic time in ms at which the request was last repeated. A grace period must pass before the next repetition.
@@ -105,7 +105,10 @@ export interface Ending {
   readonly lastSeenAliveMs: number | undefined;
 }
 
-/** Counts that include an ended attempt: the counts of the rollout, and possibly those of a stage. */
+/**
+ * Identifies the counts that include an ended attempt: the counts of the rollout and, if `stage` is defined, the counts
+ * of that stage.
+ */
 export interface Counted {
   /**
    * Value of `tally.number` when the attempt was counted. `tally.number` increases when the counts are reset, for
@@ -199,7 +202,7 @@ export interface StageAnalysis {
   readonly baselineBeforeMs?: number;
   /**
    * Start of the period after the upgrades in which messages are counted, as wall-clock time in ms. Set when a user
-   * retries the rollout. If the field is absent, the period ends at the end of the soak.
+   * retries the rollout. If absent, the period is the last `durationMs` of the soak.
    */
   readonly fromMs?: number;
   readonly outcome?: AnalysisOutcome;
@@ -230,9 +233,9 @@ export interface AnalysisOutcome {
    * too late.
    */
   readonly unjudged: number;
-  /** Number of bytes that the searches scanned. 0 if the service does not report it. */
+  /** Number of bytes that the searches scanned. 0 if the service does not report this number. */
   readonly scannedBytes: number;
-  /** The (at most 10) collectors that lost the largest fraction of their messages. */
+  /** At most 10 collectors: those that lost the largest fraction of their messages. */
   readonly quietest: readonly QuietMember[];
 }
 

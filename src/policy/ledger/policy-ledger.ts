@@ -58,8 +58,8 @@ export class PolicyLedger {
   }
 
   /**
-   * Reports whether the stored ledger belongs to this service. Also returns true if no ledger is stored. Until the
-   * ledger is read again after a failed write, the header that this process stored last decides.
+   * Reports whether the stored ledger belongs to this service. Also returns true if the stored ledger is missing. If
+   * the ledger must still be read, for example after a failed write, uses the header that this process stored last.
    */
   belongsTo(serviceId: string): boolean {
     if (this.#stored === 'unread') return this.#written?.service === serviceId;
@@ -135,8 +135,8 @@ export class PolicyLedger {
   }
 
   /**
-   * Replaces the ledger header in memory. The header is not stored, because the status shows everything that another
-   * process needs (U1).
+   * Replaces the ledger header in memory, but does not store the header, because the status shows everything that
+   * another process needs (U1).
    */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
@@ -153,8 +153,8 @@ export class PolicyLedger {
     try {
       await this.#file.save(ledger, changes, started);
     } catch (error) {
-      // The ledger could not be stored. If the decision had taken over running upgrades of deleted policies from the
-      // ownership table, these upgrades return to the table, and the next decision takes them over.
+      // The ledger could not be stored. Running upgrades that the decision took over from the ownership table return to
+      // the table, so that the next decision takes them over again.
       for (const [id, orphan] of adopted) if (orphan) ownership.began(id, orphan);
       throw error;
     }
@@ -169,8 +169,8 @@ export class PolicyLedger {
 }
 
 /**
- * Returns the attempts that only the status contains. Leaves out upgrades that this process knows with their tasks,
- * because the next decision takes them over from the ownership table.
+ * Returns the attempts that only the status contains. Leaves out upgrades that are in the ownership table without a
+ * policy, because the next decision takes them over from this table.
  */
 function changesFromStatus({ status }: CollectorVersionPolicy, ledger: Ledger, ownership: Ownership, nowMs: number) {
   return adoptFromStatus(status, ledger, nowMs).filter(({ collectorId }) => !ownership.orphan(collectorId));

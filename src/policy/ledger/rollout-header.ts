@@ -67,7 +67,7 @@ export function nextRollout(
 
 /**
  * Copies the results of earlier rollouts to the same version into the header of a new rollout. If the last of these
- * earlier rollouts was stopped, the new rollout begins as stopped (R6).
+ * earlier rollouts was stopped, the new rollout starts in the stopped state (R6).
  */
 function takeUp(header: LedgerHeader): LedgerHeader {
   const former = header.history.filter(({ targetVersion }) => targetVersion === header.target);
@@ -77,8 +77,8 @@ function takeUp(header: LedgerHeader): LedgerHeader {
   return {
     ...header,
     ...(oldest && { unproven: true, unprovenSinceMs: oldest.startedAtMs }),
-    // A new rollout does not continue the rollback of an earlier rollout. An abort remains an abort. Every other stop
-    // becomes a stop for failures.
+    // The new rollout takes over an abort as an abort, and every other stop as a stop for failures. It does not
+    // continue a rollback of the earlier rollout.
     ...(stop && { stop: { ...stop, kind: stop.kind === 'abort' ? 'abort' : 'failures' } }),
   };
 }

@@ -156,7 +156,7 @@ function isStageLost({ stages = [] }: CollectorVersionPolicyStatus, { stages: kn
 }
 
 // The restored ledger may lack the inconclusive stage, so the stop of that stage is restored as a stop for failures.
-// Only a retry ends a stop for failures. An old approval of the stage does not.
+// Only a retry ends a stop for failures, whereas an old approval of the stage could end an inconclusive stop.
 const stopKinds = {
   RolloutStopped: 'failures',
   StageInconclusive: 'failures',

@@ -28,7 +28,10 @@ export class MemberIndexCache {
   #members: ClaimedMembers | undefined;
   /** True if the next decision must build a new index. */
   #isOutdated = false;
-  /** Empty ledger for a policy whose rollout cannot begin because the service does not offer the target build. */
+  /**
+   * Empty ledger for a policy whose rollout cannot begin yet, for example because the service does not offer the target
+   * build.
+   */
   #blank: Ledger | undefined;
 
   /** @param policy uid of the policy whose collectors are indexed */
@@ -57,15 +60,14 @@ export class MemberIndexCache {
     this.#members?.update(id);
   }
 
-  /** Discards the index. The policy still claims its collectors. */
+  /** Discards the index, but keeps the policy's claims on its collectors. */
   close(): void {
     this.#members?.leave();
     this.#members = undefined;
   }
 
   /**
-   * Claims the policy's collectors even though the service does not offer the target build, so that no other policy
-   * upgrades them (U13).
+   * Claims the policy's collectors although the rollout cannot begin yet, so that no other policy upgrades them (U13).
    */
   claim(policy: CollectorVersionPolicy, target: string, bound: Bound): void {
     if (this.#blank?.header.target !== target) {
@@ -162,7 +164,7 @@ export class ClaimedMembers {
     else listing.rows.members.unfollow(policy, id);
   }
 
-  /** Stops the notifications about changed collectors. The policy still claims its collectors. */
+  /** Stops the notifications about changed collectors, but keeps the policy's claims on its collectors. */
   leave(): void {
     const { listing, policy } = this.#options;
     const { members } = listing.rows;

@@ -78,9 +78,9 @@ export function memberStateOf(input: MemberInput, context: MemberContext): Membe
   // A collector that went offline while it ran the target version is not upgraded again, because that version may be
   // the cause.
   if (ending?.kind === 'died') return 'failed';
-  // An offline collector counts as failed if its last upgrade attempt did not succeed, because the attempt may be the
-  // reason why the collector is offline (R5). With `offlinePolicy: Wait`, the stage waits for the collector instead,
-  // and then retries the upgrade.
+  // An offline collector counts as failed if its last upgrade attempt did not succeed, because this attempt may have
+  // taken the collector offline (R5). With `offlinePolicy: Wait`, the stage waits for the collector instead, and then
+  // retries the upgrade.
   if (isOffline(row, ending)) {
     const isAwaited = context.offlinePolicy === 'Wait' && used <= context.retryLimit;
     return used > 0 && ending?.kind !== 'updated' && !isAwaited ? 'failed' : 'offline';
@@ -170,7 +170,7 @@ export function isUpdatedAfterFailure(
 }
 
 /**
- * Reports whether a listing shows a version other than the target. A listing from within a grace period after the
+ * Reports whether a listing shows a version other than the target. A listing requested within a grace period after the
  * upgrade does not count, because it may be outdated (U8).
  */
 function isOffTarget(row: Row | undefined, ending: Ending | undefined, context: MemberContext): boolean {
@@ -217,7 +217,7 @@ export function notesOf(
   const isThere = isAtTarget(row, context);
   const isDead = isThere && row?.collector.alive === false;
   const contradicts = entry?.ending !== undefined && isThere !== (memberState === 'updated');
-  // A listing from before the end of the upgrade cannot show whether the collector went offline afterwards.
+  // A listing requested before the end of the upgrade cannot show whether the collector went offline after the upgrade.
   const isUnseen = isDead && row.seenAtMs < (entry?.ending?.sinceMs ?? 0);
   return {
     silent: isSilent({ row, entry }, context),

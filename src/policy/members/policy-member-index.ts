@@ -320,8 +320,8 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Returns the collector's running upgrade if the policy that started it has since been deleted. Otherwise returns
-   * undefined.
+   * Returns the collector's running upgrade if no policy manages the upgrade any more, for example because the policy
+   * that started it was deleted. Otherwise returns undefined.
    */
   orphan(id: string): Flight | undefined {
     return this.#options.ownership.orphan(id);

@@ -11,7 +11,7 @@ export interface ForecastMember {
 
 interface ForecastPlace {
   readonly calendar: MaintenanceCalendar;
-  /** Number of collectors in the service's list. A full page of the list has `pageRows` collectors. */
+  /** Number of collectors in the service's list. `pageRows` is the number of collectors on a full page of this list. */
   readonly listed: number;
   readonly pageRows: number;
 }
@@ -45,8 +45,8 @@ export class ForecastQueue {
   }
 
   /**
-   * Removes from the queue the next collector that may be upgraded now. Returns the collector's time zone and the page
-   * of the service's list that contains the collector, or undefined if no collector may be upgraded now.
+   * Dequeues the next collector that may be upgraded now. Returns the collector's time zone and its page in the
+   * service's list. Returns undefined if no collector may be upgraded now.
    */
   next(wallMs: number): { readonly page: number; readonly zone: string | undefined } | undefined {
     const batch = this.#open(wallMs);

@@ -35,7 +35,7 @@ export class ForecastReads {
     this.#typicalMs = Math.min(openLimitMs, seenMs);
   }
 
-  /** Number of started upgrades that no read has shown as ended yet. */
+  /** Number of started upgrades whose end no read has shown yet. */
   get open(): number {
     return this.#open;
   }
@@ -78,8 +78,8 @@ export class ForecastReads {
   }
 
   /**
-   * Returns the wall-clock time in ms at which the page is read. The read is delayed while more upgrades of collectors
-   * on the page should end soon.
+   * Returns the wall-clock time in ms at which the page is read. The read is delayed if more upgrades of the page's
+   * collectors should end soon.
    */
   #readAtMs(page: number, wallMs: number, pressed: boolean): number {
     const waitMs = pageWaitMs(this.#typicalMs, pressed, policySettings);

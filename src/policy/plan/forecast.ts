@@ -173,10 +173,7 @@ class Simulation {
     return undefined;
   }
 
-  /**
-   * Adds to the forecast the upgrades that are already running. Assumes that the collectors of these upgrades are
-   * spread evenly over the list.
-   */
+  /** Adds the running upgrades to the forecast. Assumes that their collectors are spread evenly over the list. */
   #followUp(inFlight: readonly number[]): void {
     const { listed, pageRows, upgradeMs } = this.#input;
     const begun = inFlight.map((beganMs) => Math.max(beganMs, this.#nowMs - upgradeMs)).sort((a, b) => a - b);
@@ -213,8 +210,8 @@ class Simulation {
     const due = Math.floor((wallMs - this.#sweptMs) / everyMs);
     if (due > 0) {
       this.#sweptMs += due * everyMs;
-      // Several reads may have been due by now. Only the last of them can delay upgrades, so the earlier ones are
-      // counted but not simulated.
+      // Several reads may have become due in the meantime. Only the last of them can delay upgrades, so the earlier
+      // ones are counted but not simulated.
       this.#requests.sweeps += (due - 1) * this.#sweepRequests;
       this.#spend('sweeps', this.#sweepRequests);
     }

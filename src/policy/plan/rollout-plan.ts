@@ -48,7 +48,7 @@ export interface RolloutPlan {
 export interface PlannedStage
   extends Pick<StageOfPlan, 'name' | 'counts' | 'upgrades' | 'maxInProgress' | 'soakMs' | 'analysis'> {
   readonly members: number;
-  /** Whether a user's approval of the stage is not needed, still needed, or already given. */
+  /** Approval of the stage by a user: not needed, still needed, or already given. */
   readonly approval: 'none' | 'needed' | 'given';
   /** Progress of the stage: not started, running or ended. */
   readonly state: 'pending' | 'progressing' | 'ended';

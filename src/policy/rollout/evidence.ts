@@ -98,7 +98,8 @@ function countIn({ ledger: { header } }: DecideInput, stage: number | undefined)
 /**
  * Returns the index of the stage that counts the collector's ended upgrade, or undefined if no stage counts it.
  * - While the collector's own stage is running, that stage counts the upgrade.
- * - After that, the last stage of the rollout counts the upgrade as long as the last stage is running.
+ * - After the collector's own stage has ended, the rollout's last stage counts the upgrade while the last stage is
+ *   running.
  */
 function talliedStage({ policy, ledger: { header }, memberIndex }: DecideInput, id: string): number | undefined {
   const { stages = [] } = header;

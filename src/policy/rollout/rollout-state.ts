@@ -256,8 +256,8 @@ function rollbackOf(
 }
 
 function recoveryOf({ observation, memberIndex, now, settings }: DecideInput, header: LedgerHeader) {
-  // A collector that belongs to the policy counts as listed. If the service offers only one build, the service's list
-  // may omit collectors that run this build (U7).
+  // A collector that belongs to the policy counts as listed, even if the service's list omits it. If the service offers
+  // only one build, the list may omit collectors that run this build (U7).
   const isListed = (id: string) => (memberIndex.row(id) ?? memberIndex.member(id)) !== undefined;
   return checkRecovery(header, observation.messages, now.wallMs, settings, isListed);
 }

@@ -25,7 +25,7 @@ export type WaitCause =
   | { readonly kind: 'timeZone' | 'backOff' }
   /** A listing must confirm the collector's version before the next upgrade. */
   | { readonly kind: 'versionAfterFailure' | 'secondListing' | 'newerListing' }
-  /** As many upgrades are in progress as the stage's or the policy's `maxInProgress` allows. */
+  /** The stage or the policy already has the maximum number of running upgrades (`maxInProgress`). */
   | { readonly kind: 'stageLimit'; readonly stage: string; readonly max: number }
   | { readonly kind: 'policyLimit'; readonly max: number }
   /** The policy has the maximum number of open upgrades (U1). */
@@ -53,7 +53,7 @@ export type WaitCause =
   | { readonly kind: 'approval'; readonly stage: string }
   /** The stage has no collector to upgrade. A user can skip the stage. */
   | { readonly kind: 'emptyStage'; readonly stage: string }
-  /** The forecast finds no collector for the stage, or no collector that can ever be upgraded. */
+  /** Used only in forecasts: the stage has no collector, or none of the collectors can ever be upgraded. */
   | { readonly kind: 'stageCollector'; readonly stage: string }
   | { readonly kind: 'anyCollector' }
   | { readonly kind: 'online'; readonly collectors: number };

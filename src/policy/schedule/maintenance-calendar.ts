@@ -46,9 +46,9 @@ export interface NextWindow extends TimeRange {
   readonly zone?: string;
 }
 
-/** Whether a policy's maintenance windows allow upgrades to start at one moment. */
+/** States whether a policy's maintenance windows allow upgrades to start at a given time. */
 export interface WindowsNow {
-  /** Error in the maintenance settings, with its remedy. With an error, no window opens. */
+  /** Error in the maintenance settings, and how to correct it. No window opens until the error is corrected. */
   readonly problem: string | undefined;
   /** Whether upgrades may start. Undefined if this depends on each collector's time zone. */
   readonly everywhere: WindowVerdict | undefined;
@@ -110,7 +110,7 @@ export function opensByCollector(maintenance: Maintenance | undefined): boolean 
 }
 
 export class MaintenanceCalendar {
-  /** Error in the maintenance settings, with its remedy. With an error, no window opens. */
+  /** Error in the maintenance settings, and how to correct it. No window opens until the error is corrected. */
   readonly problem: string | undefined;
   /** True if maintenance windows use the time zone of each collector. */
   readonly byCollector: boolean;

@@ -113,7 +113,8 @@ function describeStarted(record: StageRecord, index: number, input: FiguresInput
   const counts = withdrawn(pending.stageCounts(index), unsent);
   const shown = stageState(record, index, state);
   const soakedMs = soakMs > 0 ? soakEndMs(record) : Infinity;
-  // The status shows no soak for a failed stage. A stage that had nothing to upgrade does not soak.
+  // The status shows no soak for a failed stage, or for a stage that ended without a soak because it had nothing to
+  // upgrade.
   const hasSoak = Number.isFinite(soakedMs) && soakedMs <= endedAtMs && shown !== 'Failed';
   return {
     name,
@@ -352,8 +353,8 @@ export function countToExamine(memberIndex: MemberView, pending: PendingChanges)
     const entry = pending.entry(id);
     const reason = memberIndex.skipReason(id, entry);
     if (reason !== 'NotPermitted') return reason === 'RefusedByService' || reason === 'Contested';
-    // The service also refuses to upgrade a collector that was uninstalled. Only a listing from after the grace period
-    // proves that the collector still exists.
+    // The service also refuses to upgrade a collector that was uninstalled. Only a listing requested after the grace
+    // period proves that the collector still exists.
     return (memberIndex.row(id)?.seenAtMs ?? 0) >= (entry?.ending?.sinceMs ?? 0) + memberIndex.context.settings.graceMs;
   };
   let toExamine = 0;

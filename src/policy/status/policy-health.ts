@@ -229,8 +229,8 @@ function observing({ spec, fleet, targetVersion }: HealthInput): Health | undefi
 const observesOnly = 'spec.mode is Observe, so no upgrade starts.';
 
 /**
- * Returns the policy's health if the searches for a message analysis fail, otherwise undefined. The policy is stalled
- * if the user must act. If not, the failure counts as an outage of the service (H2).
+ * Returns the policy's health if the searches for a message analysis fail, otherwise undefined. If the user must act,
+ * the policy is stalled. If not, the failure counts as an outage of the service (H2).
  */
 function analysisUnavailable({ fleet, targetVersion, state }: HealthInput): Health | undefined {
   const gate = state?.gate;

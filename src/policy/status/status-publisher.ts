@@ -1,8 +1,8 @@
 /**
- * Decides when the status of a policy is written. The number of writes is limited, because each write is an event for
- * all watchers:
+ * Decides when the status of a policy is written. The number of writes is limited, because each write triggers an event
+ * for every watcher:
  * - A change to the conditions, target or rollout is written immediately.
- * - Between writes that only change counts, there is a minimum interval.
+ * - Writes that only change counts have a minimum interval.
  * - A small change to the estimated end is not written.
  */
 import { reasons } from '../../api/conditions.ts';
@@ -43,8 +43,8 @@ export class StatusPublisher extends StatusWriter<'CollectorVersionPolicy'> {
 
   /**
    * Writes the policy's health to the status. Does not change counts, or the target version to which the counts belong
-   * (H3). If the status has no counts, writes `wantedVersion` as the target version. Removes the rollout's estimated end
-   * and wait unless the rollout continues.
+   * (H3). If the status has no counts, writes `wantedVersion` as the target version. Unless the rollout continues,
+   * removes its estimated end and the reason why it is waiting.
    */
   publishHealth(policy: CollectorVersionPolicy, health: Health, wantedVersion: string | undefined): Promise<number> {
     const before = this.known(policy);

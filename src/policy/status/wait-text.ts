@@ -57,8 +57,8 @@ const texts: { readonly [Kind in WaitCause['kind']]: string | ((cause: Cause<Kin
 };
 
 /**
- * Maximum time in ms until a listing shows that a collector is offline. The service notices this after half an hour
- * (section 10.4 of docs/service.md).
+ * Maximum time in ms until a listing shows that a collector is offline. The service reports a collector as offline
+ * about half an hour after the last contact (section 10.4 of docs/service.md).
  */
 const deathSeenAfterMs = 35 * minuteMs;
 
