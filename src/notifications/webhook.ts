@@ -10,7 +10,7 @@ export interface Webhook {
   /** Token for the header `Authorization: Bearer`. */
   readonly token: SecretText | undefined;
   readonly format: Format;
-  /** Certificate authorities in PEM format, which replace the machine's certificate authorities. */
+  /** CA certificates in PEM format. They replace the default CA certificates of Node.js. */
   readonly caCertificates: string | undefined;
 }
 

@@ -12,7 +12,7 @@ import type { Transport } from './transport/transport.ts';
 import { UndiciTransport } from './transport/undici-transport.ts';
 
 export interface ConnectionSettings extends ServiceSettings {
-  /** Certificate authorities in PEM format. They replace the machine's certificate authorities. */
+  /** CA certificates in PEM format. They replace the default CA certificates of Node.js. */
   readonly caCertificates: string | undefined;
 }
 

@@ -8,13 +8,13 @@ import { type Departure, depart, type SendRight, type Term } from './send-right.
 export type Answered = Extract<SlotResult, { kind: 'answered' }>;
 
 /**
- * Time in ms for which a cancelled request still counts as concurrent, because the service may still be working on it
- * (B2).
+ * Time in ms for which a cancelled request still counts against the limit on concurrent requests, because the service
+ * may still be working on it (B2).
  */
 const abandonedHoldMs = 10_000;
 /**
- * Time in ms for which a cancelled status request still counts as concurrent. It is short, because the service answers
- * status requests quickly (B2).
+ * Time in ms for which a cancelled status request still counts against the limit on concurrent requests. It is short,
+ * because the service answers status requests quickly (B2).
  */
 const abandonedPollHoldMs = 2_000;
 

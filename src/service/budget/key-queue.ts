@@ -4,13 +4,13 @@ import type { Term } from './send-right.ts';
 import { requestClasses } from './turn-order.ts';
 
 /**
- * Fraction of the concurrent requests that page reads may use. The rest is reserved for keep-alives of search jobs, so
- * that slow page reads do not block keep-alives (B3).
+ * Fraction of the limit on concurrent requests that page reads may use. The rest is reserved for keep-alives of search
+ * jobs, so that slow page reads do not block keep-alives (B3).
  */
 const workShare = 0.8;
 /**
- * Time in ms after a request for a search job during which some of the concurrent requests are reserved for
- * keep-alives.
+ * Time in ms for which part of the limit on concurrent requests is reserved for keep-alives after a request for a
+ * search job.
  */
 const pollExpectedMs = 30_000;
 const ofJobs: ReadonlySet<RequestClass> = new Set(['keepAlive', 'jobCreation', 'jobCare']);
@@ -57,8 +57,8 @@ export class KeyQueue {
    */
   readonly #turns = new Map<RequestClass, number>();
   /**
-   * Returns the time until which half of the concurrent requests is reserved for a former leader's requests that may
-   * still be in flight (B6).
+   * Returns the time until which half of the limit on concurrent requests is reserved for a former leader's requests
+   * that may still be in flight (B6).
    */
   readonly #halfUntilMs: () => number;
   #pollExpectedUntilMs = Number.NEGATIVE_INFINITY;
@@ -127,7 +127,8 @@ export class KeyQueue {
   }
 
   /**
-   * Removes cancelled requests on which the service is no longer working, so that they no longer count as concurrent.
+   * Removes cancelled requests on which the service is no longer working, so that they no longer count against the
+   * limit on concurrent requests.
    */
   expire(nowMs: number): void {
     for (const occupant of this.#occupants) {

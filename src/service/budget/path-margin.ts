@@ -14,8 +14,8 @@ export const marginBounds = {
   /** Time allowed for network delays before the first measurement, in ms. */
   initialMs: 20,
   /**
-   * Maximum time allowed for network delays, in ms. If a request may be delayed longer, `rate-limiter.ts` waits until
-   * that request is known to have arrived.
+   * Maximum time allowed for network delays, in ms. If a request may have been delayed longer than this,
+   * `rate-limiter.ts` waits until the request is known to have arrived.
    */
   maxMs: 250,
   /**
@@ -37,8 +37,8 @@ export const marginBounds = {
 const riseWeight = 1 / 8;
 const fallWeight = 1 / 32;
 /**
- * Factor by which the time that 429 responses have added is multiplied after each other response. Thus, 35 other
- * responses halve this time.
+ * Factor by which each response other than a 429 multiplies the time that 429 responses have added. About 35 of these
+ * responses halve the time.
  */
 const cautionDecay = 0.98;
 /** Length of a measuring period in ms. Measurements are forgotten after two periods. */
@@ -95,7 +95,7 @@ export class PathMargin {
     return this.latenessNow(kind, roundTripMs);
   }
 
-  /** Returns the number of ms by which a round-trip time exceeds the shortest one measured so far. */
+  /** Returns the number of ms by which a round-trip time exceeds the shortest recent one, without storing it. */
   latenessNow(kind: Kind, roundTripMs: number): number {
     const baseline = this.#baselines.get(kind);
     if (!baseline) return roundTripMs;

@@ -126,17 +126,14 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the sent requests that may not have arrived yet, and for which a test connection is useful now. A completed
-   * handshake would prove that these requests have arrived.
+   * Returns the sent requests that may not have arrived yet, but whose arrival a test connection could prove now. The
+   * proof is a completed handshake.
    */
   doubtful(nowMs: number): readonly Reservation[] {
     return this.#live.filter((reservation) => this.#doubtAtMs(reservation) <= nowMs);
   }
 
-  /**
-   * Returns the next time at which a test connection becomes useful for another request (see `doubtful`), or Infinity
-   * if there is no such time.
-   */
+  /** Returns the next time at which `doubtful` will return another request, or Infinity if there is no such time. */
   nextDoubtMs(nowMs: number): number {
     const timesMs = this.#live.map((reservation) => this.#doubtAtMs(reservation));
     return Math.min(...timesMs.filter((atMs) => atMs > nowMs), Number.POSITIVE_INFINITY);

@@ -35,8 +35,8 @@ export interface SlotRequest {
   /** Monotonic time in ms at which the request is due. Default: now. */
   readonly dueMs?: number | undefined;
   /**
-   * True if the request asks for the status of a search job. After it has been cancelled, a status request counts as
-   * concurrent for a shorter time than other requests (B2).
+   * True if the request asks for the status of a search job. A cancelled status request counts against the limit on
+   * concurrent requests for a shorter time than other cancelled requests (B2).
    */
   readonly isPoll?: boolean | undefined;
   /** Cancels the wait for permission. `acquire` then rejects with the signal's reason. */
@@ -47,7 +47,7 @@ export interface SlotRequest {
  * How a request ended.
  * - `answered`: the whole response was read. `headAtMs` is the monotonic time at which the response began to arrive.
  * - `abandoned`: the caller or a deadline cancelled the request. The service may still be working on the request, so it
- *   counts as concurrent for a while (B2).
+ *   counts against the limit on concurrent requests for a while (B2).
  * - `broken`: the service closed the connection.
  */
 export type SlotResult =

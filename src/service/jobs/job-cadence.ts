@@ -25,7 +25,8 @@ const overshootMs = 250;
 const minWaitShare = 0.1;
 const minWaitMs = 500;
 /**
- * Age of a search job, in ms, at which its progress is checked. Searches that take up to 10 s have finished by then.
+ * Age of a search job, in ms, at which a progress check is scheduled. Searches that take up to 10 s have finished by
+ * then.
  */
 const shortSearchMs = 10_500;
 

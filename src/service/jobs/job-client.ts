@@ -1,6 +1,6 @@
 /**
- * Sends the requests for one search job (sections 4.2 to 4.5 of docs/service.md). Sends only what its callers request,
- * so `search-job.ts` must keep the job alive.
+ * Sends the requests for one search job (sections 4.2 to 4.5 of docs/service.md). Sends a request only when a caller
+ * asks for it. Therefore, `search-job.ts` must keep the job alive.
  */
 import { assert } from '../../base/assert.ts';
 import { PageScanner } from '../pages/page-scanner.ts';

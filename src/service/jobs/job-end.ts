@@ -33,8 +33,8 @@ export function cancelledError(id: string): LogfleetError {
 }
 
 /**
- * Creates the error for a lost search job. The service has not accepted a request for the job for longer than it keeps
- * a job without requests (section 3.1 of docs/service.md).
+ * Creates the error for a lost search job. The service cancels a job that receives no requests for some time (section
+ * 3.1 of docs/service.md), and it has not accepted a request for this job for longer than that.
  */
 export function silencedError(id: string, silentMs: number, cause: LogfleetError): LogfleetError {
   const { effect = 'none' } = cause instanceof ServiceError ? cause : {};

@@ -43,7 +43,7 @@ export class JobGathering {
   #progress: Omit<JobProgress, 'errors' | 'warnings' | 'isLimitReached'>;
   /** True if a warning has reported that the message limit was reached. */
   #isLimitWarned = false;
-  /** Send time of the most recently sent status request that has been answered. */
+  /** Send time of the latest status request that has been answered. */
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #idleAtMs: number | undefined;
 
@@ -52,7 +52,7 @@ export class JobGathering {
     this.#progress = { state: 'notStarted', ...counts, hasLostStatus: false, dateMs };
   }
 
-  /** Send time of the most recently sent status request whose response said that the search had not started yet. */
+  /** Send time of the latest status request whose response said that the search had not started yet. */
   get idleAtMs(): number | undefined {
     return this.#idleAtMs;
   }

@@ -124,7 +124,8 @@ export class JobPolls {
 
   #sent(poll: Poll): void {
     poll.sentAtMs = this.#options.clock.monotonic();
-    // A request that got a 401 is sent a second time. `#queued` may then be a newer request, which must stay queued.
+    // After a 401, the request is sent a second time. By then, `#queued` may be a newer request, which must stay
+    // queued.
     if (this.#queued === poll) this.#queued = undefined;
     this.#inFlight.add(poll);
     this.#newest = poll;

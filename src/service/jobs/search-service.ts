@@ -15,8 +15,8 @@ export interface JobOrder {
   /** Start of the time range, in ms. */
   readonly fromMs: number;
   /**
-   * End of the time range, in ms. The service may or may not include messages whose time is exactly this end (section
-   * 10.2 of docs/service.md).
+   * End of the time range, in ms. The service may or may not include messages with exactly this time (section 10.2 of
+   * docs/service.md).
    */
   readonly toMs: number;
   /** Time zone for functions in the query. Default: `UTC`. */
@@ -127,7 +127,7 @@ export interface OpenJob {
   readonly id: string;
   /** Text of the `warning` field in the response to the creation of the job, without the service's cookie notice. */
   readonly warning: string | undefined;
-  /** Send time of the most recently sent request whose response showed that the service knows the job. */
+  /** Send time of the latest request whose response showed that the service knows the job. */
   readonly heardAtMs: number;
   /**
    * Reads the status and keeps the job alive (section 4.2 of docs/service.md). A lost response may have contained a

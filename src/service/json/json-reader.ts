@@ -53,9 +53,9 @@ export class JsonReader {
   at = 0;
   /** Index after the last byte of the chunk. */
   end = 0;
-  /** Index of the first byte of the last name or value. */
+  /** Index of the first byte of the name or value that was read last. */
   start = 0;
-  /** True if the last name or string contains an escape sequence. */
+  /** True if the name or string that was read last contains an escape sequence. */
   hasEscape = false;
   /** Index of the first byte that must stay in memory until the next chunk arrives, or -1 if there is no such byte. */
   kept = -1;

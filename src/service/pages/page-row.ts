@@ -81,7 +81,7 @@ class ReadRow implements PageRow {
   readonly #idStart: number;
   readonly #idEnd: number;
 
-  /** @param id bytes that contain the message id from `idStart` to `idEnd` */
+  /** @param id buffer that contains the message id from index `idStart` up to, but not including, `idEnd` */
   constructor(bytes: Uint8Array, messageTimeMs: number, id: Buffer, idStart: number, idEnd: number) {
     this.bytes = bytes;
     this.messageTimeMs = messageTimeMs;

@@ -26,7 +26,7 @@ export interface PageLimits {
 const mebibyte = 1024 * 1024;
 const usualLimits: PageLimits = { maxRowBytes: 16 * mebibyte, maxDepth: 256 };
 
-/** Minimum number of bytes that are appended to an incomplete row at a time. */
+/** Minimum number of bytes to append to an incomplete row at a time, if the chunk still has that many bytes. */
 const minPieceBytes = 4096;
 
 export class PageScanner {

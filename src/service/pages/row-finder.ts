@@ -21,7 +21,7 @@ export class RowFinder {
   /** Bytes before the value of each field in an earlier row, such as `,"name":"`. */
   readonly #names = Buffer.allocUnsafeSlow(maxMembers * maxNameBytes);
   readonly #nameView = new DataView(this.#names.buffer);
-  /** Length, in bytes, of each text in `#names`, or 0 if there is no text. */
+  /** Length, in bytes, of each text in `#names`. 0 if no text is stored at this index. */
   readonly #nameLengths = new Uint8Array(maxMembers);
   /**
    * Value that `RowFields` decodes from each field of a row, such as the id. Undefined for fields that it does not

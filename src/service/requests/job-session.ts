@@ -26,10 +26,7 @@ export class JobSession {
     return this.#address;
   }
 
-  /**
-   * Time at which the latest request was sent whose response showed that the job still exists, in ms on the monotonic
-   * clock.
-   */
+  /** Monotonic send time in ms of the latest request whose response showed that the job still exists. */
   get heardAtMs(): number {
     return this.#heardAtMs ?? this.#createdAtMs;
   }

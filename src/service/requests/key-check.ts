@@ -59,8 +59,10 @@ export class KeyCheck {
   }
 
   /**
-   * Records that the service rejected the key. If `isRepeated` is true, the client sends this request again, which
-   * checks the key a second time. If it is false and this request checked the key, all waiting requests fail.
+   * Records that the service rejected the key. If this request checked the key and is not repeated, all waiting
+   * requests fail.
+   * @param isRepeated true if the client sends the request again. The repeated request then checks the key, unless it
+   * belongs to a running search job.
    */
   rejected(call: Call, rejection: ServiceError, isRepeated: boolean): void {
     this.#isRejected = true;

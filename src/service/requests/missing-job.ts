@@ -10,7 +10,10 @@ import type { jobMissings } from './request-failure.ts';
  * docs/service.md).
  */
 const replicaGraceMs = 10_000;
-/** Time in ms that replaces `replicaGraceMs` after a response has shown that at least one replica knows the job. */
+/**
+ * Time in ms that applies instead of `replicaGraceMs` once a response has shown that at least one replica knows the
+ * job.
+ */
 const heardReplicaGraceMs = 4_000;
 /** Time in ms without requests after which the service may have cancelled a job (section 3.1 of docs/service.md). */
 const silenceMs = 20_000;
@@ -37,8 +40,8 @@ export interface JobFacts extends NoSuchJob {
   /** Send time of the request that created the job. */
   readonly createdAtMs: number;
   /**
-   * Send time of the most recently sent request whose response showed that the service knows the job, not counting the
-   * request that created it.
+   * Send time of the latest request, other than the job's creation, whose response showed that the service knows the
+   * job.
    */
   readonly heardAtMs: number | undefined;
   /** True if a request to delete the job may already have reached the service. */

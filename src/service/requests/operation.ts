@@ -10,7 +10,7 @@ export interface OperationInfo {
   readonly requestClass: RequestClass;
   /** Maximum time in ms from the permission to send to the last byte of the response. */
   readonly deadlineMs: number;
-  /** Maximum size of a response in bytes. 1,000 collectors take about 400 KB. */
+  /** Maximum size of a response in bytes. A list of 1,000 collectors takes about 400 KB. */
   readonly maxBodyBytes: number;
 }
 

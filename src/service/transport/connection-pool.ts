@@ -33,7 +33,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Resolves when `wanted` connections are open, or as many as possible. Rejects only if no connection could be opened.
+   * Resolves when `wanted` connections are open, or when an attempt to open another one has failed. Rejects if no
+   * connection could be opened.
    */
   async ready(wanted: number, signal: AbortSignal): Promise<void> {
     const target = Math.min(wanted, maxConnections);

@@ -1,6 +1,6 @@
 /**
- * Opens TLS connections to the service, directly or through an HTTP proxy. Verifies the certificate against `ca.crt`
- * from the Secret, or against the machine's certificate authorities.
+ * Opens TLS connections to the service, directly or through an HTTP proxy. Verifies the certificate against the CA
+ * certificates in the Secret's `ca.crt`, or against the default CA certificates of Node.js.
  */
 
 import { once } from 'node:events';

@@ -8,8 +8,8 @@ import type { Transport, TransportRequest, TransportResponse } from './transport
 import { TransportError } from './transport-failure.ts';
 
 /**
- * Maximum number of times a request moves to another connection because a connection was lost before the request was
- * written.
+ * Maximum number of times that a request is moved to another connection because its connection was lost before the
+ * request was written.
  */
 const maxDeadConnections = 3;
 
