@@ -7,7 +7,7 @@
  * Each request for the list names a build. The list may lack collectors that already run this build, so
  * `listing-view.ts` chooses a build that no policy targets and no collector runs (U7).
  *
- * The loop sends one request at a time, and none while another process is the leader.
+ * The loop sends one request at a time. It sends no requests while another process is the leader.
  */
 import { sameValue } from '../base/canonical-text.ts';
 import type { Clock, Timer } from '../base/clock.ts';
@@ -27,7 +27,9 @@ import { defaultRows, PageSize } from './page-size.ts';
  */
 export const idleShare = 10;
 
-/** Minimum interval in ms between two reads of the list of builds for targets that the list lacks (U9). */
+/**
+ * Minimum interval in ms between reads of the list of builds for policies whose target is missing from the list (U9).
+ */
 const newBuildsIntervalMs = 10_000;
 
 export interface FleetListingOptions {
@@ -95,7 +97,7 @@ export class FleetListing {
     sweep: new FailureRecord(),
   };
   #retry: Timer | undefined;
-  /** Timer for the next read of the builds for a target that the list lacks. */
+  /** Timer for the next read of the list of builds for policies whose target is missing from the list. */
   #newBuilds: Timer | undefined;
 
   constructor(options: FleetListingOptions) {
@@ -171,8 +173,8 @@ export class FleetListing {
   }
 
   /**
-   * Counter that changes whenever the order of the collector list may have changed. After a change, callers must sort
-   * their collectors again.
+   * Counter that changes whenever the order of the collector list may have changed. Callers must then sort their
+   * collectors again.
    */
   orderRevision(): number {
     return this.#orderRevision + this.rows.orderRevision;
@@ -210,8 +212,9 @@ export class FleetListing {
   }
 
   /**
-   * Requests the list of builds for a target that the current list lacks. Many targets may change one after another, so
-   * such reads have a minimum interval. One read answers all requests of an interval (U9).
+   * Requests a read of the list of builds for a policy whose target is missing from the current list. Many targets may
+   * change one after another, so there is a minimum interval between these reads. A single read serves all requests
+   * made during an interval (U9).
    */
   requestNewBuilds(sentAfterMs: number): void {
     const { clock } = this.#options;
@@ -326,8 +329,8 @@ export class FleetListing {
   }
 
   /**
-   * Notifies one policy for each Secret. The notified policy checks that the Secret still contains the credentials of
-   * this account, so that other policies with the same Secret need not read it (U9).
+   * Notifies one policy for each Secret. This policy checks whether the Secret still contains the credentials of this
+   * account. Other policies with the same Secret need not read the Secret for this check (U9).
    */
   #checkSecrets(): void {
     this.#notifiedSecrets.clear();
@@ -401,7 +404,7 @@ export class FleetListing {
 
   /**
    * Notifies all policies that are not idle, and the idle policies whose collectors have changed.
-   * @param isForAll true to notify all policies, even if they are idle
+   * @param isForAll true to notify idle policies as well, even if their collectors have not changed
    */
   #notify(isForAll: boolean): void {
     const concerned = this.rows.members.takeConcerned();
@@ -457,9 +460,9 @@ export class FleetListing {
     if (!response) return;
     const { value: page, sentAtMs } = response;
     const list = sweep.build === 0 ? 0 : 1;
-    // Instead of an empty page after the end of the list, the service might return collectors again. The list ends
-    // after two consecutive pages without new collectors. One such page is not enough, because a newly installed
-    // collector can move other collectors to a later page.
+    // After the end of the list, the service might return collectors again instead of an empty page. The list therefore
+    // also ends after two consecutive pages without new collectors. One such page is not enough, because a newly
+    // installed collector can move other collectors to a later page.
     const isRepeated = page.length > 0 && page.every(({ id }) => sweep.shown.has(id));
     sweep.repeatedPages = isRepeated ? sweep.repeatedPages + 1 : 0;
     const rows = sweep.repeatedPages < 2 ? page.length : 0;
@@ -504,7 +507,7 @@ export class FleetListing {
   }
 
   /**
-   * Checks whether the list shows all collectors, after its last page has been read. If the list may lack collectors,
+   * Checks, after the last page has been read, whether the list shows all collectors. If the list may lack collectors,
    * prepares to read the list for another build, and returns undefined.
    *
    * The list for a build shows all collectors that do not run this build. If every build runs on at least one
@@ -544,7 +547,7 @@ export class FleetListing {
     const response = await this.#unlessTooLarge(size, this.#list(build, offset, size));
     this.#failures.page.succeeded();
     if (!response) {
-      // All page requests are dropped, because page numbers refer to different rows after the page size has changed.
+      // After the page size has changed, page numbers refer to different rows, so all page requests are dropped.
       this.#wantPages.clear();
       this.#pageReads.clear();
       this.#notify(false);
@@ -594,8 +597,8 @@ export class FleetListing {
 
   #sweepAnswered(): void {
     this.#failures.sweep.succeeded();
-    // A successful request of a sweep (read of the whole list) also clears the error of failed page reads, unless a
-    // requested page has not been read yet.
+    // In a sweep (read of the whole list), a successful request also clears the error of failed page reads, unless a
+    // requested page has yet to be read.
     if (this.#wantPages.size === 0) this.#failures.page.succeeded();
   }
 
@@ -620,9 +623,9 @@ interface Sweep {
   readonly view: View;
   readonly startedAtMs: number;
   readonly seen: Set<string>;
-  /** Ids of the collectors on the pages of the current list that have been read so far. */
+  /** Ids of the collectors on all pages that have been read from the current list so far. */
   readonly shown: Set<string>;
-  /** For each of the one or two lists that are read, the collectors in the order in which the service returned them. */
+  /** Collectors of the one or two lists that are read, in the order in which the service returned them. */
   readonly lists: readonly [Listed[], Listed[]];
   offset: number;
   /** Number of consecutive pages that showed no new collectors. */

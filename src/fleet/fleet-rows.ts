@@ -27,7 +27,7 @@ export class FleetRows {
   /** Finds the policies that select or observe a changed collector. */
   readonly members = new MemberIndex();
   /**
-   * For each field, the collector ids, sorted by the text of that field. These lists are created when needed, and
+   * Collector ids sorted by the text of a field, with one list for each field. The lists are created when needed, and
    * dropped after a change.
    */
   #sorted: Map<SelectorField, readonly string[]> | undefined;
@@ -94,7 +94,7 @@ export class FleetRows {
 
   /**
    * Removes the rows that were missing from two successive reads of the whole list (U7). Must be called after each
-   * read; `seen` contains the ids of the collectors that the read has shown.
+   * read. `seen` contains the ids of all collectors that the read showed.
    */
   endSweep(seen: ReadonlySet<string>): void {
     for (const [id, row] of this.#rows) {
@@ -109,7 +109,7 @@ export class FleetRows {
     }
   }
 
-  /** Reports whether `seen` lacks any collector that the previous read of the list has shown. */
+  /** Reports whether the previous read of the list showed a collector that is missing from `seen`. */
   missesAny(seen: ReadonlySet<string>): boolean {
     for (const [id, row] of this.#rows) if (row.missedSweeps === 0 && !seen.has(id)) return true;
     return false;

@@ -14,13 +14,12 @@ export type Listed = Pick<Collector, 'id' | 'name'>;
 export class ListOrder {
   readonly #listed: readonly Listed[];
   readonly #places = new Map<string, number>();
-  /** For each index in the merged order, the number of collectors before this index that the first list shows. */
+  /** For each index of the merged order, how many of the collectors before this index the first list shows. */
   #shownBefore: Readonly<Int32Array> = new Int32Array();
   #revision = -1;
 
   /**
-   * Merges two lists of collectors into one order. A collector that is in neither list keeps its position from
-   * `former`.
+   * Merges two lists of collectors into one order. A collector that is only in `former` keeps its position.
    * @param present returns whether a collector of `former` still exists
    */
   constructor(

@@ -98,8 +98,8 @@ export function chooseView(
   const kept = present?.builds[0];
   const first = unused.includes(kept ?? '') ? kept : (unused[0] ?? leastUsed(free, counts));
   const view = new View([first ?? versions[0]], versions, targeted);
-  // The list for a build does not show the collectors that run that build. If there are such collectors, a second list
-  // is needed.
+  // The list for a build does not show the collectors that run that build. If any collector runs it, a second list is
+  // needed.
   const hidesSome = first === undefined || counts.get(first);
   return hidesSome ? (view.widened(counts) ?? view) : view;
 }

@@ -35,7 +35,7 @@ export interface EndedUpgrade {
   readonly atMs: number;
 }
 
-/** Instead of a policy's uid: the policy's ledger was lost while its upgrade was running. */
+/** Placeholder for the policy of a running upgrade, used if the policy's ledger was lost during the upgrade. */
 const noPolicy = '';
 
 export class Ownership {
@@ -89,8 +89,8 @@ export class Ownership {
   }
 
   /**
-   * Records that a policy has new collectors that it has not claimed yet. `claimNew` is called to claim them before
-   * another policy claims collectors.
+   * Records that a policy has new collectors that it has not claimed yet. `claimNew` claims these collectors, and is
+   * called before another policy claims any.
    */
   outdate(uid: string, claimNew: () => void): void {
     this.#outdated.set(uid, claimNew);
@@ -165,8 +165,8 @@ export class Ownership {
   }
 
   /**
-   * Returns the running upgrade of this collector if the policy that started it has since been deleted. Otherwise
-   * returns undefined.
+   * Returns the running upgrade of this collector if no policy manages the upgrade any more, for example because the
+   * policy that started it was deleted. Otherwise returns undefined.
    */
   orphan(id: string): Flight | undefined {
     const flight = this.#flights.get(id);
@@ -179,9 +179,9 @@ export class Ownership {
   }
 
   /**
-   * Returns another policy's upgrade of this collector that has ended. Returns undefined if there was none.
+   * Returns the last ended upgrade of this collector if another policy started it. Otherwise returns undefined.
    * @param isForgotten true if this policy's ledger has no entry for the collector; in that case, an accepted upgrade
-   * that this policy started is treated like an upgrade by another policy
+   * that this policy started counts as an upgrade by another policy
    */
   otherUpgrade(id: string, policy: string, isForgotten = false): EndedUpgrade | undefined {
     const ended = this.#endedUpgrades.get(id);
@@ -206,8 +206,9 @@ export class Ownership {
   }
 
   /**
-   * Removes all upgrades of a policy from this table. The caller then adds the upgrades from the policy's stored
-   * ledger. An upgrade that the service has accepted, but that the stored ledger does not contain, becomes an orphan.
+   * Removes a policy's upgrades from this table, before the caller adds the upgrades from the policy's stored ledger.
+   * An upgrade that the service has accepted, but that the stored ledger does not contain, stays in the table as an
+   * orphan.
    * @param isStored reports whether the stored ledger contains the upgrade
    */
   forgetFlights(policy: string, isStored: (id: string, taskId: string) => boolean): void {
@@ -221,7 +222,7 @@ export class Ownership {
   }
 
   /**
-   * Removes the running upgrades of deleted policies if these upgrades began before `beforeMs`. Also removes all
+   * Removes running upgrades that began before `beforeMs` and that no policy manages any more. Also removes all
    * upgrades that ended before `beforeMs` and before `seenMs`.
    * @param seenMs monotonic time in ms; the collector list shows the results of all upgrades that ended before this
    * time (U8)

@@ -162,8 +162,8 @@ export interface OperatorSettings {
    */
   readonly pausedBy?: string | undefined;
   /**
-   * User-facing message that names the unusable manifest that stops all upgrades, and says what to do (D1). Undefined
-   * if upgrades may start.
+   * User-facing message about an unusable manifest that stops all upgrades. Names the manifest, and says what to do
+   * (D1). Undefined if upgrades may start.
    */
   readonly upgradesBlocked?: string | undefined;
 }

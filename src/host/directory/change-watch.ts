@@ -1,7 +1,8 @@
 /**
  * Watches manifest folders. Calls `onChange` when a folder has changed and then stayed the same for `debounceMs`. Also
- * calls `onChange` every `pollMs`, because the operating system can lose file watches, and because a program may change
- * files continuously. Calls to `onChange` never overlap. A change during a call triggers another call.
+ * calls `onChange` at least every `pollMs`, because the operating system can lose file watches, and because a folder
+ * that a program changes continuously never stays the same. Calls to `onChange` never overlap. A change during a call
+ * triggers another call.
  */
 import { type FSWatcher, watch } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';

@@ -47,7 +47,8 @@ import type { UserRequest } from './user-requests.ts';
 export const deletionDelayMs = 5_000;
 /**
  * Maximum time in ms for which a starting operator waits for manifest files that are still being written (D2). This
- * time is longer than `lossDelayMs`, so the operator also accepts a file from which a user has just removed text.
+ * time is longer than `lossDelayMs`, so that a file from which a user has just removed text is accepted within the
+ * wait.
  */
 const longestWritingMs = 15_000;
 
@@ -74,7 +75,8 @@ export class DirectoryContents {
   readonly #reader: ManifestReader;
   readonly #queue = new SerialQueue();
   /**
-   * Monotonic time in ms at which this process noticed that the manifest of an object is missing, by object identity.
+   * For each object, by identity, the monotonic time in ms at which this process noticed that the object's manifest is
+   * missing.
    */
   readonly #missingSinceMs = new Map<string, number>();
   /** Records of resources whose manifest was deleted and whose state is retained, by resource identity. */
@@ -340,16 +342,16 @@ export class DirectoryContents {
   }
 
   /**
-   * Moves the state of a resource to another manifest directory. The resource's ledger is not written during the move,
-   * because that write would be lost.
+   * Moves the state of a resource to another manifest directory. Writes to the resource's ledger wait until the move
+   * has finished, because a write to the old directory would be lost.
    */
   #move(record: ResourceRecord, directory: string): Promise<ResourceRecord> {
     return this.ledgerQueue.run(record.resource.metadata.uid, async () => {
       const moved = await this.#records.copy(record, directory);
       if (moved.retainedSince === undefined) this.cache.put(moved);
       else this.#retained.set(identifyRecord(moved), moved);
-      // If the process ends here, both directories contain a record of the resource. The next start removes the record
-      // with the lower resource version.
+      // If the process crashes here, both directories contain a record of the resource. The next start removes the
+      // record with the lower resource version.
       await this.#records.remove(record);
       return moved;
     });

@@ -25,8 +25,8 @@ export interface DirectoryHostOptions extends Omit<Ports, 'metrics'> {
   /** Manifest directories. The state of each directory is stored in its subfolder `.logfleet`. */
   readonly directories: readonly string[];
   /**
-   * Values from environment variables such as `LOGFLEET_BASE_URL`, indexed by the corresponding key of a Secret. These
-   * values take the place of each Secret that has no manifest.
+   * Values from environment variables such as `LOGFLEET_BASE_URL`, indexed by the corresponding key of a Secret. They
+   * are used in place of every Secret that has no manifest.
    */
   readonly secretsFromEnvironment?: ReadonlyMap<string, SecretText> | undefined;
   /** Aborts the opening of the directories, which can take a minute. */

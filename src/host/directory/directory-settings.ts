@@ -70,8 +70,8 @@ export class DirectorySettings {
   }
 
   /**
-   * Replaces the operator settings with those that were found when the manifests were read again. A setting that was
-   * not found remains in effect if `isKept` returns true for it.
+   * Replaces the operator settings with the settings found by the latest read of the manifests. A setting that was not
+   * found remains in effect if `isKept` returns true for it.
    */
   adopt({ settings, unusable }: SettingsReading, isKept: (known: FoundSettings) => boolean): void {
     const unreadable = unusable.filter(({ mayPause }) => mayPause).map(settingsBehind);

@@ -127,8 +127,8 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Reports whether the path is a folder. Also returns false if the path cannot be read: a later `mkdir` then reports the
- * error.
+ * Reports whether the path is a folder. Also returns false if the path cannot be read, because a later `mkdir` reports
+ * the error.
  */
 export async function isFolder(path: string): Promise<boolean> {
   return await stat(path).then(

@@ -274,8 +274,8 @@ export class ManifestReader {
   }
 
   /**
-   * Decodes the text of a manifest file. If `mayLose` is false and the text lacks a field, item or line of the text
-   * that was last used, the file counts as unfinished.
+   * Decodes the text of a manifest file. If `mayLose` is false, a file that has lost a field, item or line since
+   * logfleet last used it counts as unfinished.
    */
   #decodeText(
     place: Place,
@@ -414,8 +414,8 @@ function incomplete(file: string, text: string, loss: string, others: readonly P
     'logfleet is still using the earlier version';
   const remedy = `write the complete file; if it is already complete, leave it unchanged for ${lossDelayMs / 1_000} s`;
   const decoded = unreadable(file, problem, remedy, text.trimEnd().split('\n').length);
-  // Warnings are left out, because logfleet does not use this text yet. Errors are reported, because the user may
-  // already have finished writing the file.
+  // Warnings are left out, because they are about text that logfleet does not use yet. Errors are reported, because the
+  // user may already have finished writing the file.
   return { ...decoded, problems: [...decoded.problems, ...others.filter(({ severity }) => severity === 'error')] };
 }
 
@@ -440,7 +440,7 @@ interface Scan {
   readonly linkedFolders: readonly string[];
 }
 
-/** Maximum size of a manifest file in bytes: four bytes per allowed character. */
+/** Maximum size of a manifest file in bytes. UTF-8 needs at most four bytes for each of the allowed characters. */
 const maxManifestBytes = 4 * maxManifestLength;
 /** Maximum number of manifest files that are open at the same time. The operating system limits this number. */
 const readsAtOnce = 64;

@@ -61,7 +61,7 @@ export class ProcessLock {
   /** Resolves with an error when another process has taken the lock. */
   readonly lost: Promise<LogfleetError> = this.#lostTo.promise;
   #timer: Timer | undefined;
-  /** Last time at which this process found itself named in the lock file as the holder of the lock. */
+  /** Last time at which this process read the lock file and was still named as the holder of the lock. */
   #seenAt: Instant;
   #lost = false;
   /** Result of `held` at the last heartbeat. */
@@ -165,7 +165,7 @@ export class ProcessLock {
 }
 
 /**
- * Fails with `host.locked` (handling `stall`) if a live process holds the lock of `used`, a directory that contains
+ * Fails with `host.locked` (handling `stall`) if a live process holds the lock of the directory `used`, which contains
  * `directory` or is inside it (D6).
  */
 export async function refuseOverlap(used: string, directory: string, options: ProcessLockOptions): Promise<void> {

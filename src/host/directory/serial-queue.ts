@@ -3,7 +3,9 @@
  */
 
 export class SerialQueue {
-  /** Promise of the function that was added last, by key. Kept until this function has ended. */
+  /**
+   * For each key, the promise of the function that was added last. The promise is removed when the function has ended.
+   */
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Runs `act` after all functions that were added earlier with the same key. Resolves or rejects like `act`. */

@@ -7,8 +7,8 @@
  * - If the same message is published again within ten minutes, no new Event is created. Instead, the count in the first
  *   Event increases.
  * - Each resource can publish 25 Events immediately, and then one every 12 s. The queue holds 200 Events. Events beyond
- *   these limits are dropped and counted. Limits are needed because a resource's state changes several times a minute
- *   if half of the requests to the service fail.
+ *   these limits are dropped and counted. Limits are needed because a resource's state can change several times a
+ *   minute, for example while half of the requests to the service fail.
  */
 
 import { apiVersion } from '../../api/kinds.ts';

@@ -31,14 +31,11 @@ const eventGraceMs = 2_000;
  * of writes per second would not increase.
  */
 const writesAtOnce = 4;
-/**
- * Maximum duration in ms of a list, a watch or a Lease renewal. If a background loop waits longer than this, it counts
- * as hung.
- */
+/** Maximum duration in ms of a list, a watch or a Lease renewal. A background loop that waits longer counts as hung. */
 const longestStepMs = 120_000;
 /**
- * Kinds that a new leader must list again before it acts on their resources. Otherwise, a schedule could create the
- * same run (an export) a second time, after the previous leader has deleted it.
+ * Kinds that a new leader must list again before it acts on their resources. Otherwise, a schedule could repeat a run
+ * (an export) that the previous leader has already created and deleted.
  */
 const relistedKinds = ['SearchExport', 'SearchExportSchedule'] as const;
 
@@ -205,8 +202,8 @@ export class KubernetesHost implements Host {
   }
 
   /**
-   * Returns a message for each kind of resource that has not been listed yet, and another message if a new leader is
-   * still waiting for a list of Jobs or pods. Each message includes the reason for the missing list, if known.
+   * Returns a message for each kind of resource that has not been listed yet. Returns one more message if a new leader
+   * is still waiting for a list of Jobs or pods. Each message includes the reason for the missing list, if known.
    */
   unready(): readonly string[] {
     const unlisted = [...this.#followed]

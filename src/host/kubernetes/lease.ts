@@ -35,8 +35,9 @@ export const leaseDurationMs = 15_000;
 /** Maximum time in ms for which this process remains the leader after its last renewal of the Lease. */
 export const renewDeadlineMs = 10_000;
 /**
- * Maximum duration in ms of a request that creates a run of a schedule or a Job. The next leader starts only after this
- * time, so its first list contains everything that this process has created.
+ * Maximum duration in ms of a request that creates a Job, or an export as a run of a schedule. Such a request ends
+ * before another process can become the leader, so the first list of the next leader contains everything that this
+ * process has created.
  */
 export const createDeadlineMs = leaseDurationMs - renewDeadlineMs;
 const retryPeriodMs = 2_000;
@@ -173,7 +174,7 @@ export class LeaseElection implements Leadership {
 
   /**
    * Logs that the Lease could not be read or written. Of several failures in a row, only the first is logged as a
-   * warning. A conflict is not, because it means that another process holds the Lease.
+   * warning. A conflict is never logged as a warning, because it means that another process holds the Lease.
    */
   #logFailure(error: LogfleetError): void {
     const isWarning = !this.#warned && error.code !== 'host.conflict';

@@ -210,7 +210,7 @@ type Shards = Map<string, StoredShard>;
 interface Listing {
   readonly term: number;
   readonly endsAtMs: number;
-  /** Ledgers in the list. Undefined after `endsAtMs`, because Ledgers use a lot of memory. */
+  /** Ledgers in the list. Dropped (undefined) after `endsAtMs` to free memory. */
   shards: Promise<Shards> | undefined;
   /**
    * Ledgers that must be read by name, because the list may not contain their current content. An entry is either the

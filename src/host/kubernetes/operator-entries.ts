@@ -94,8 +94,8 @@ export class OperatorEntries {
    */
   #since: string | undefined;
   /**
-   * Resource whose status is being written in order to ask the other operators whether they are still running.
-   * Undefined if no question is being written.
+   * Resource whose status is being written to ask the other operators whether they are still running. Undefined if no
+   * such write is in progress.
    */
   #question: AnyResource | undefined;
   #isChecking = false;

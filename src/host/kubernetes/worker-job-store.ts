@@ -49,7 +49,8 @@ export class KubernetesWorkerJobs implements WorkerJobs {
 
   /**
    * Lists Jobs and pods again. Resolves when the cache contains all changes made before this call. Leaves out
-   * namespaces in which the operator does not have permission to list Jobs, because it cannot have created Jobs there.
+   * namespaces in which the operator does not have permission to list Jobs, because it cannot have created Jobs in
+   * these namespaces.
    */
   async relist(): Promise<void> {
     await Promise.all([this.#jobs.relist(), this.#pods.relist()]);
