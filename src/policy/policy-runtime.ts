@@ -149,7 +149,8 @@ export class PolicyRuntime implements PostingPolicy {
   }
 
   /**
-   * Records the running upgrade in the ownership table. The upgrade remains there even if the policy is deleted (U13).
+   * Records the running upgrade in the ownership table. The upgrade remains in the table even if the policy is deleted
+   * (U13).
    */
   noteAccepted({ collectorId, open }: Entry, taskId: string): void {
     const { binding, policyLedger, owner } = this;

@@ -50,7 +50,8 @@ export interface Admission {
   /** Earliest monotonic time in ms at which a waiting collector may be upgraded. */
   readonly nextMs: number;
   /**
-   * True if all remaining collectors must wait for one reason, such as `maxInProgress` or a stage that has not started.
+   * True if all remaining collectors must wait for the same reason, such as `maxInProgress` or a stage that has not
+   * started.
    */
   readonly pressed: boolean;
   /**

@@ -58,8 +58,8 @@ export class MessageCounter {
   }
 
   /**
-   * Counts the messages that `order` describes, after stopping a running count for a different order. If `order` is
-   * undefined, stops the running count and starts no other.
+   * Counts the messages that `order` describes. Stops a running count for a different order first. If `order` is
+   * undefined, only stops the running count.
    */
   count(searches: SearchJobs, order: AnalysisOrder | undefined): void {
     if (order && this.#run?.searches === searches && sameValue(this.#run.order, order)) return;

@@ -216,7 +216,7 @@ export class PolicyMemberIndex {
   }
 
   /**
-   * Notes that a stage was started, or that a retry has removed a stage. Returns the collectors whose states may have
+   * Records that a stage was started, or that a retry has removed a stage. Returns the collectors whose states may have
    * changed. The caller must update these collectors.
    */
   noteStages(): readonly string[] {
