@@ -164,8 +164,8 @@ export class FleetListing {
   }
 
   /**
-   * Returns the index of the list page that shows this collector. If the list omits the collector until it has been
-   * upgraded, returns the index of the page that will show it after the upgrade.
+   * Returns the index of the list page that shows this collector. If the list will show the collector only after its
+   * upgrade, returns the index of the page that will then show it.
    */
   pageOf(id: string): number | undefined {
     const position = this.#order ? this.#order.position(id) : this.rows.get(id)?.position;

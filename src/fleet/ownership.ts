@@ -259,8 +259,8 @@ export class Ownership {
 }
 
 /**
- * Orders policies by precedence. Policies that may start upgrades come first. Among these, and among the others, the
- * order is by priority (highest first), then by age (oldest first), then by namespace and name.
+ * Orders policies by precedence. Policies that may start upgrades come before all others. Within each of the two
+ * groups, the order is by priority (highest first), then by age (oldest first), then by namespace and name.
  */
 export function compareClaimants(left: Claimant, right: Claimant): number {
   return (

@@ -256,7 +256,7 @@ export class DirectoryContents {
         await this.#addRecord(record);
       }
     }
-    // A resource that an operator created has been deleted if its record no longer exists.
+    // If the record of a resource that an operator created no longer exists, the resource has been deleted.
     for (const record of this.cache.all()) {
       if (isOwned(record) && !stored.has(identifyRecord(record))) this.cache.remove(record);
     }

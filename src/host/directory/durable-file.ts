@@ -172,7 +172,7 @@ export async function makeState({ folder }: StateDirectory): Promise<void> {
   }
 }
 
-/** Says what a person can do if the lock file of a manifest directory is missing or cannot be read. */
+/** Says what a user can do if the lock file of a manifest directory is missing or cannot be read. */
 export const unavailableRemedy =
   'mount the directory again or make it readable. If only its folder .logfleet was deleted, restore this folder from a backup, or restart logfleet, which then begins without the stored state';
 

@@ -75,7 +75,7 @@ export interface ManifestReading {
   mayExist(id: string): boolean;
 }
 
-/** Functions that look up objects that earlier reads of the manifests have found. */
+/** Functions that look up objects found by earlier reads of the manifests. */
 interface KnownBefore {
   readonly previousOf: PreviousOf;
   /** Returns the manifest file in which an object was last found, or undefined if no such file is known. */

@@ -177,8 +177,8 @@ export class RateLimiter {
   }
 
   /**
-   * Returns the earliest time at which fewer than `starts` requests count against the rate, and one more request may be
-   * sent.
+   * Returns the earliest time at which fewer than `starts` requests count against the rate, so that one more request
+   * may be sent.
    */
   #freeAtMs(reservations: readonly Reservation[], { starts, periodMs }: RequestPace, nowMs: number): number {
     const times = reservations.map((one) => this.#clearAtMs(one, periodMs)).filter((timeMs) => timeMs > nowMs);

@@ -24,7 +24,8 @@ export class PageContent {
   readonly #fieldsOfRow = new RowFields();
   readonly #finder = new RowFinder(this.#fieldsOfRow);
   /**
-   * Part of the page that is being read. Error messages name it. `element` is an item of the page's array `messages`.
+   * Part of the page that is being read. Error messages name this part. `element` is an item of the page's array
+   * `messages`.
    */
   #place: 'the page' | 'warning' | 'fields' | 'messages' | 'element' | 'map' = 'the page';
   /** True if the row of the current element has been passed on. */

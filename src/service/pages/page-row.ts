@@ -157,7 +157,7 @@ function readWhole(field: FieldValue, bytes: Buffer, row: number): number | unde
   return Number.isSafeInteger(whole) ? whole : undefined;
 }
 
-/** Reads a field as an integer of at least 0. Returns undefined for other values. */
+/** Reads a field as a non-negative integer. Returns undefined for other values. */
 function readAmount(field: FieldValue, bytes: Buffer, row: number): number | undefined {
   const amount = readWhole(field, bytes, row);
   return amount !== undefined && amount >= 0 ? amount : undefined;

@@ -95,7 +95,7 @@ export class PageScanner {
     this.#reader.take(this.#carry, carried, length, this.#received + at - carried);
     this.#reading.next();
     // If bytes from index 0 must be kept, the row or string from the earlier chunk is still incomplete. A row or string
-    // that begins later lies completely in this chunk.
+    // that begins later needs no bytes from earlier chunks, because it begins in this chunk.
     const isIncomplete = this.#reader.kept === 0;
     if (isIncomplete) this.#content.checkLength(0, length);
     this.#carried = isIncomplete ? length : 0;

@@ -7,7 +7,7 @@ import { oneLine } from '../../base/short-text.ts';
 import { normalizeServiceCode } from './service-code.ts';
 
 export interface ErrorBody {
-  /** Error code, spelled as in chapter 7 of docs/service.md if it is listed there. */
+  /** Error code, spelled as in chapter 7 of docs/service.md if that chapter lists it. */
   readonly serviceCode: string | undefined;
   /** Human-readable message, on one line. */
   readonly message: string | undefined;

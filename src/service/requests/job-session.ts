@@ -1,7 +1,7 @@
 /**
  * Stores the address, cookies (section 5.3 of docs/service.md) and times of one search job. All requests for the job go
- * to the address at which it was created. After a permanent redirect, they go to the new address if the service there
- * knows the job.
+ * to the address at which it was created. After a permanent redirect, they go to the new address if the service at that
+ * address knows the job.
  */
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { Clock } from '../../base/clock.ts';
