@@ -38,7 +38,7 @@ export interface FleetListingOptions {
   readonly log: Logger;
   /** Returns the target versions of this service's policies. */
   readonly targeted: () => ReadonlySet<string>;
-  /** Reports whether this process may send requests to the service. Only the leader may. */
+  /** Reports whether this process may send requests to the service. Only the leader may send them. */
   readonly active: () => boolean;
 }
 

@@ -40,7 +40,7 @@ export interface WatchPlan {
   readonly pages: ReadonlyMap<number, number>;
   /** Collectors whose upgrade task is read next. */
   readonly tasks: readonly string[];
-  /** True if the policy must read an upgrade task, now or later, to learn how its upgrade ended. */
+  /** True if the policy must read an upgrade task, now or later, to learn how the upgrade ended. */
   readonly needsTasks: boolean;
   /** Earliest monotonic time in ms for a sweep (read of the whole collector list); undefined if no sweep is needed. */
   readonly sweepAfterMs: number | undefined;

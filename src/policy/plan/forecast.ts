@@ -107,8 +107,8 @@ class Simulation {
   constructor(input: ForecastInput) {
     this.#input = input;
     this.#slotMs = 1_000 / input.requestsPerSecond;
-    // A read of the whole list sends one request per page, and three others: for an empty last page, the list of
-    // builds, and a check for hidden collectors (U7).
+    // A read of the whole list sends one request per page, and three further requests: for an empty last page, the list
+    // of builds, and a check for hidden collectors (U7).
     this.#sweepRequests = Math.ceil(input.listed / input.pageRows) + 3;
     this.#reads = new ForecastReads(input.upgradeMs, input.isMeasured ?? false);
     this.#nowMs = input.startMs;

@@ -460,7 +460,9 @@ class StageProgress {
     return byPerson({ kind: 'emptyStage', stage: name }, reasons.awaitingApproval);
   }
 
-  /** Returns the reason to wait while no window is open for any chosen collector that needs an upgrade (R2). */
+  /**
+   * Returns the reason to wait while no maintenance window is open for any chosen collector that needs an upgrade (R2).
+   */
   #windowsClosed(chosen: readonly StageCandidate[]): Gate | undefined {
     let first: Extract<WindowVerdict, { kind: 'closed' }> | undefined;
     for (const { collector, memberState } of chosen) {

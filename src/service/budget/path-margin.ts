@@ -41,7 +41,7 @@ const fallWeight = 1 / 32;
  * responses halve the time.
  */
 const cautionDecay = 0.98;
-/** Length of a measuring period in ms. Measurements are forgotten after two periods. */
+/** Length of a measuring period in ms. Measurements are discarded after two periods. */
 const baselinePeriodMs = 60_000;
 
 /**
