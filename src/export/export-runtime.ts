@@ -401,8 +401,8 @@ export class ExportRuntime {
 }
 
 /**
- * Time in ms by which the status gets a new estimated end before the current one is reached. This margin is needed
- * because times in the status are rounded to whole seconds.
+ * Margin in ms. The status gets a new estimated end this long before the current one is reached, because times in the
+ * status are rounded to whole seconds.
  */
 const estimateMarginMs = 1_000;
 

@@ -174,7 +174,7 @@ export class FleetRows {
   }
 
   /**
-   * Updates the row of a collector. If a string has not changed, the stored string is kept. A string from the
+   * Updates the row of a collector. If a string has not changed, the stored string is kept, because a string from the
    * new page may be a slice of the page's text, and would keep the whole page in memory.
    */
   #renew(row: MutableRow, collector: Collector): void {

@@ -54,7 +54,10 @@ export interface RunOverlap extends TimeRange {
 export interface ScheduleVerification extends TimeRange {
   /** Number of readable schedule records in the time range. */
   readonly runs: number;
-  /** End of the newest run with a schedule record. Present only if no schedule record lies in the time range. */
+  /**
+   * End of the newest run with a schedule record. Present only if the time range has no schedule record, so this run
+   * lies outside the time range.
+   */
   readonly newestRunEndMs?: number;
   readonly rows: number;
   /** Total size in bytes of the data files, as stated in the schedule records. */

@@ -684,7 +684,7 @@ export interface SearchExportStatus {
 
 /** One operator (installation of logfleet) that manages this resource. */
 export interface OperatorEntry {
-  /** Name of the operator (the namespace that contains its leader election Lease). */
+  /** Name of the operator. This is the namespace of its leader election Lease. */
   readonly name: string;
   /**
    * Time at which the operator started to manage this resource. If several operators manage it, the operator with the

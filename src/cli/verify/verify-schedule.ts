@@ -23,8 +23,8 @@ import { progressView } from './progress-view.ts';
 import { isProven, renderScheduleVerification, scheduleDocument } from './schedule-verification-view.ts';
 
 /**
- * Runs `logfleet verify --schedule`. Resolves to 1 if the runs do not cover the time range without gaps or overlaps, or
- * if a check of a run fails.
+ * Runs `logfleet verify --schedule`. The exit status is 1 if there are gaps or overlaps between the runs, or if a check
+ * of a run fails.
  */
 export async function verifyScheduleCommand(
   text: string,

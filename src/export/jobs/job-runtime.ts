@@ -70,7 +70,7 @@ const quotaRetryMs = 30_000;
 /** Minimum and maximum delay in ms between the end of a stalled export's Job and the start of its next Job. */
 const shortestStallMs = 60_000;
 const longestStallMs = 3_600_000;
-/** Time in ms for which a pod of the next Job must run before a stalled export is no longer shown as stalled. */
+/** A stalled export gets a new Job. It is shown as stalled until a pod of this Job has run for this time in ms. */
 const steadyMs = 300_000;
 /**
  * Reasons of exports that are stalled because of a Secret. Such a reason no longer applies once the Secrets can be
@@ -96,9 +96,12 @@ interface Found {
   readonly delayMs?: number;
   readonly job?: string;
   readonly state?: WorkerJobState;
-  /** Condition that the status of a stalled export shows instead of `health` while another Job repeats the work. */
+  /**
+   * Condition of an export that was stalled. While a new Job repeats the work, the status shows this condition instead
+   * of `health`.
+   */
   readonly stall?: Condition;
-  /** Finished Job that the status still shows, although it no longer exists in Kubernetes. */
+  /** Finished Job that the status still shows, although Kubernetes has deleted it. */
   readonly former?: KubernetesJobStatus | undefined;
 }
 

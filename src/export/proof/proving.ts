@@ -95,8 +95,9 @@ async function compareRun(run: readonly CommitRecord[], tools: ProvingTools): Pr
   const halves = [...(await compareRun(run.slice(0, middle), tools)), ...(await compareRun(run.slice(middle), tools))];
   const isFound = halves.some(({ comparison }) => comparison.kind === 'differs');
   const groups = halves.map(({ group }) => group);
-  // The whole range differs. If neither half differs, the service's counts may be inconsistent. The results of the
-  // halves are then used only if the service's row counts of the halves add up to its row count of the whole range.
+  // The whole range differs. If neither half differs, the results of the halves are used only if the service's row
+  // counts of the halves add up to its row count of the whole range. Otherwise, the service's counts contradict each
+  // other.
   return isFound || areWhole(whole.group, groups) ? halves : [whole];
 }
 

@@ -28,7 +28,7 @@ export interface RowFigures {
   readonly duplicates: number;
   /** Number of duplicates of written rows. */
   readonly duplicatesOfWritten: number;
-  /** Number of rows that are left to the next search, because the service cut this search short (E4). */
+  /** Number of rows that the next search must read, because the service cut this search short (E4). */
   readonly left: number;
   /** Number of rows whose time is exactly the (exclusive) end of the interval (E10). */
   readonly atEnd: number;

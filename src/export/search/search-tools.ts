@@ -65,7 +65,7 @@ export interface SearchTools extends ExportTools {
 /** Search job that was created for planning. Its time range may begin before the interval that uses the job. */
 export interface OpenedJob {
   readonly job: SearchJob;
-  /** Number of rows according to an aggregation (E6); undefined if not counted. */
+  /** Number of rows, counted by an aggregation (E6). Undefined if there was no aggregation. */
   readonly countedRows: number | undefined;
 }
 

@@ -83,8 +83,8 @@ function spansOf(
       toMs: Math.min(toMs, startMs + lengthMs),
       rows: count,
     }));
-  // Ignores a period of the histogram that begins before the interval, because its count includes rows outside the
-  // interval. Written rows that the remaining periods do not count are assigned to the time before the first of these
+  // A period of the histogram that begins before the interval is ignored, because its count includes rows outside the
+  // interval. Rows of the interval that no other period counts must therefore lie before the first of the other
   // periods.
   const others = written - spans.reduce((sum, { rows }) => sum + rows, 0);
   const [first] = spans;

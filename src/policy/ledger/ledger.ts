@@ -334,8 +334,8 @@ export interface LedgerHeader {
   /** Reason why the rollout was stopped; absent while the rollout continues. */
   readonly stop?: RolloutStop;
   /**
-   * The last 20 user actions, oldest first. The newest approvals, the newest retry, and the newest pause or resume are
-   * always kept.
+   * At most 20 user actions, oldest first. If there are more, old ones are removed, but never the newest approvals, the
+   * newest retry, or the newest pause or resume.
    */
   readonly actions?: readonly ActionRecord[];
   /**

@@ -75,7 +75,7 @@ interface EvaluatedStages {
   /** Collectors of the stage that this decision starts. */
   readonly started?: readonly string[];
   readonly gate?: Gate | undefined;
-  /** Messages that must be counted now, for the stage's analysis or for the check after a rollback. */
+  /** Messages to count next, for the stage's analysis or for the check after a rollback. */
   readonly analysis?: AnalysisOrder;
   /**
    * Earliest wall-clock time in ms at which the collector list may be read at the end of a soak. The stage waits for

@@ -58,8 +58,8 @@ export function minAgeMs({ minAge }: Target): number {
 }
 
 /**
- * Reports whether a version may become the target when the build is old enough. If `versionPattern` is set, the version
- * must match this pattern.
+ * Returns true if the version matches `versionPattern`, or if no pattern is set. The age of the build is checked
+ * elsewhere.
  */
 export function isCandidate({ versionPattern }: Target, version: string): boolean {
   return versionPattern === undefined || matchesGlob(versionPattern, version);

@@ -43,7 +43,7 @@ export class JobSession {
   }
 
   /**
-   * Records that a response has shown that the service knows the job. `sentAtMs` is the time at which the request was
+   * Records that the service knows the job, as a response has shown. `sentAtMs` is the time at which the request was
    * sent.
    */
   heard(sentAtMs: number): void {

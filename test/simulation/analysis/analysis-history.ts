@@ -54,8 +54,8 @@ export function planAnalysis(seed: number): AnalysisPlan {
   const baseline = pick(['BeforeUpgrade', 'DayBefore', 'WeekBefore'] as const);
   const fault = isChosen(0.5) ? pick(faults) : undefined;
   const messagesPerMinute = pick([1, 5, 20, 100]);
-  // Amplitudes of the daily variation that leave enough messages at the quietest time of day. The number of messages is
-  // constant if the baseline comes from the time right before the upgrade.
+  // Amplitudes of the daily variation with which collectors still send enough messages for the analysis at the quietest
+  // time of day. With the baseline `BeforeUpgrade`, there is no daily variation.
   const rhythms = [0, 0.5, 0.9].filter(
     (rhythm) => messagesPerMinute * durationMinutes * (1 - rhythm) > 2 * minMessages,
   );

@@ -239,7 +239,10 @@ function specUnder(rules: Rules): Partial<CollectorVersionPolicySpec> {
   };
 }
 
-/** Returns a value for `maxInProgress`. The value is 1 if the rule `rule` must forbid another upgrade, otherwise 2. */
+/**
+ * Returns a value for `maxInProgress`. One upgrade is already running, so the value is 1 if the rule `rule` must forbid
+ * another upgrade, otherwise 2.
+ */
 function placesUnder(rules: Rules, rule: Blocker): number {
   return rules.hold(rule) ? 1 : 2;
 }

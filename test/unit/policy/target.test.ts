@@ -93,8 +93,8 @@ describe('minAge, with the age in hours after each build', () => {
   const latest = { channel: 'Latest', minAge: '10h' } as const;
 
   /**
-   * Returns the chosen target. `offered` lists builds: `19.3-1:4` was first offered four hours ago, and `19.3-1` was
-   * never offered before.
+   * Returns the chosen target. `offered` lists the builds that the service offers now. In the form `19.3-1:4`, the
+   * build was first offered four hours ago. In the form `19.3-1`, it is offered for the first time.
    */
   function verdict(target: Target, offered: readonly string[], current?: string) {
     const parts = offered.map((one) => one.split(':') as [string, string?]);
