@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { SearchExport } from '../../src/api/kinds.ts';
 import { objectPath } from '../../src/host/kubernetes/api-paths.ts';
@@ -63,7 +63,8 @@ async function jobsIn({ name }: Namespace): Promise<readonly Job[]> {
 }
 
 async function oneJob(namespace: Namespace): Promise<Job> {
-  await expect.poll(async () => (await jobsIn(namespace)).length).toBe(1);
+  // `expect.poll` cannot be used in concurrent tests.
+  await vi.waitUntil(async () => (await jobsIn(namespace)).length === 1, { timeout: 300_000 });
   return (await jobsIn(namespace))[0] as Job;
 }
 

@@ -42,11 +42,11 @@ test.concurrent('an applied export completes, and status, Events and commands ag
     ['audit', 'Exported', String(logs.messages), '100%', expect.stringMatching(/^[\dms]+$/)],
     [''],
   ]);
+  const eventReasons = ['Exporting', 'Exported'];
+  await namespace.events(resource, eventReasons);
   const { stdout: described } = await namespace.kubectl(['describe', 'sx', 'audit']);
   expect(described).toContain(conditionOf(resource, 'Ready')?.message);
-  for (const reason of ['Exporting', 'Exported']) {
-    expect(described).toMatch(new RegExp(`Normal +${reason} `));
-  }
+  for (const reason of eventReasons) expect(described).toMatch(new RegExp(`Normal +${reason} `));
   const waited = await namespace.kubectl(['wait', '--for=condition=Complete', 'sx/audit', '--timeout=5s']);
   expect(waited.status).toBe(0);
 });

@@ -1,5 +1,5 @@
 /** Vitest's `test`, extended for tests in a cluster. Each test gets its own logfleet installation. */
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { CollectorVersionPolicy, SearchExport } from '../../../src/api/kinds.ts';
 import { resourcePath } from '../../../src/host/kubernetes/api-paths.ts';
 import { callApi, kubectl } from '../../support/control-plane.ts';
@@ -65,6 +65,17 @@ export class Namespace {
 
   exportReason(name: string, reason: string): Promise<SearchExport> {
     return this.exportUntil(name, (resource) => conditionOf(resource, 'Ready')?.reason === reason);
+  }
+
+  /** Waits until a resource has Events with these reasons. The operator writes the Events after the status. */
+  async events({ kind, metadata: { name, uid } }: Policy | SearchExport, reasons: readonly string[]): Promise<void> {
+    const selector = `involvedObject.kind=${kind},involvedObject.name=${name},involvedObject.uid=${uid}`;
+    const hasAll = async () => {
+      const { stdout } = await this.kubectl(['get', 'events', '--field-selector', selector, '--output', 'json']);
+      const reported = (JSON.parse(stdout).items as { readonly reason: string }[]).map(({ reason }) => reason);
+      return reasons.every((reason) => reported.includes(reason));
+    };
+    await vi.waitUntil(hasAll, { timeout: 300_000 });
   }
 
   reason(name: string, reason: string, type = 'Ready'): Promise<Policy> {
