@@ -32,8 +32,8 @@ export class UnobservedChanges {
     const text = keyText({ namespace, name });
     const resource = this.#read({ namespace, name });
     const { generation: earlier = Number.POSITIVE_INFINITY } = this.#unobserved.get(text) ?? {};
-    // Forgets an earlier change if the status already shows the generation of this change. This is checked here,
-    // because the host (cluster or directory) does not report a status that this process wrote.
+    // Forgets the earlier change if the status already shows its generation. This is checked here, because the host
+    // (cluster or directory) does not report a status that this process wrote.
     if (!isUnobserved(resource) || (resource?.status?.observedGeneration ?? 0) >= earlier)
       this.#unobserved.delete(text);
     if (!isUnobserved(resource) || this.#unobserved.has(text)) return;

@@ -17,8 +17,8 @@ import type { ExportOutput } from './fingerprint.ts';
 import { folderSegments } from './store/object-name.ts';
 
 /**
- * Returns the root folder of a namespace's exports in a volume. Throws the error `destination.name` if the name is
- * invalid.
+ * Returns the root folder for a namespace's exports with this path in a volume. Throws the error `destination.name` if
+ * the namespace or the path is invalid.
  */
 export function volumeRoot(namespace: string, path: string): string {
   return joined(namespace, trimmed(path));

@@ -219,8 +219,8 @@ export class ExportRuntime {
     // The status shows a complete export as complete while it is being checked, unless the check fails.
     const isChecking = problem?.handling.kind !== 'stall' && (view?.isChecking ?? true);
     const trouble = problem ?? view?.lastError;
-    // A failure of the destination often disappears within a few attempts. Until then, the export is still shown as
-    // complete.
+    // A failure of the destination often disappears within a few attempts. During these attempts, the export is still
+    // shown as complete. If the failures continue, it no longer is.
     const isShort = !problem && trouble?.handling.kind === 'backoff' && !view?.hasFailedOften;
     const complete = isChecking && (!trouble || isShort) ? shownComplete(resource) : undefined;
     const health = complete

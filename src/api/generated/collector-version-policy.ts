@@ -267,9 +267,9 @@ export interface MessageAnalysis {
   readonly duration: string;
   /**
    * Period before the upgrade whose messages are compared with the messages after the upgrade. `BeforeUpgrade`
-   * (default) is the period just before the stage started. `DayBefore` is the most recent period before the stage
-   * started at the same time of day (UTC) as the period after the upgrade. `WeekBefore` also requires the same weekday.
-   * Use `DayBefore` or `WeekBefore` for traffic with a daily or weekly pattern.
+   * (default) is the period just before the stage started. `DayBefore` is the latest period that ended before the stage
+   * started, and that has the same time of day (UTC) as the period after the upgrade. `WeekBefore` also requires the
+   * same weekday. Use `DayBefore` or `WeekBefore` for traffic with a daily or weekly pattern.
    */
   readonly baseline: 'BeforeUpgrade' | 'DayBefore' | 'WeekBefore';
   /**

@@ -101,7 +101,7 @@ interface Found {
    * of `health`.
    */
   readonly stall?: Condition;
-  /** Finished Job that the status still shows, although Kubernetes has deleted it. */
+  /** Finished Job that the status still shows, usually after the Job was deleted. */
   readonly former?: KubernetesJobStatus | undefined;
 }
 
@@ -117,7 +117,10 @@ export class JobRuntime {
   readonly uid: string;
   readonly #options: JobRuntimeOptions;
   readonly #publisher: StatusWriter<'SearchExport'>;
-  /** The user's last retry request for which this object has discarded the cached Secrets. */
+  /**
+   * The user's last retry request that this object has handled, or that the status already confirms. A new request ends
+   * the delay after a rejected access key, and makes this object read the store's Secret again.
+   */
   #handledRequest: string | undefined;
   /** Uids of the Jobs that this object has deleted. The cache may still contain these Jobs. */
   readonly #deleted = new Set<string>();

@@ -65,7 +65,10 @@ export interface SearchTools extends ExportTools {
 /** Search job that was created for planning. Its time range may begin before the interval that uses the job. */
 export interface OpenedJob {
   readonly job: SearchJob;
-  /** Number of rows, counted by an aggregation (E6). Undefined if there was no aggregation. */
+  /**
+   * Number of rows in the interval that is read from the job, according to an aggregation (E6). Undefined if there is
+   * no such number, or if it cannot prove that the interval is complete.
+   */
   readonly countedRows: number | undefined;
 }
 

@@ -152,8 +152,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // A recent read of the page is sufficient, even if the page did not show the collector. The collector's upgrade
-    // task is then read next, instead of the same page again.
+    // A read of the page at or after `dueMs` counts as a read of the collector, even if the page did not show the
+    // collector. The collector's upgrade task is then read next, instead of the same page again.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is read at increasing intervals.

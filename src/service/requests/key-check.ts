@@ -62,7 +62,7 @@ export class KeyCheck {
    * Records that the service rejected the key. If this request checked the key and is not repeated, all waiting
    * requests fail.
    * @param isRepeated true if the client sends the request again. The repeated request then checks the key, unless it
-   * belongs to a running search job.
+   * belongs to a running search job, or another request is already checking the key.
    */
   rejected(call: Call, rejection: ServiceError, isRepeated: boolean): void {
     this.#isRejected = true;

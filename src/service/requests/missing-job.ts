@@ -79,7 +79,7 @@ export function missingJob(facts: JobFacts): MissingJob {
   if (silentMs >= silenceMs) {
     return {
       failure: 'jobSilenced',
-      detail: `the service had not answered a request about the search job in the ${seconds(silentMs)} before this request`,
+      detail: `the last successful request about the search job was sent ${seconds(silentMs)} before this request`,
     };
   }
   if (ageMs >= longestQueryMs)

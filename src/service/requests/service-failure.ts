@@ -24,7 +24,7 @@ const correctQuery = 'correct the query';
 
 type Advice = { readonly [O in RequestFailure]?: string };
 
-/** Returns the user-facing advice for each kind of failure and each error code. */
+/** Returns user-facing advice by kind of failure or error code. Some of them have no advice. */
 function adviceWith(operation: Operation, names: SettingNames): Advice {
   const { address, credentials, trustAuthority, shareRate } = names;
   // The service gives the same response for too many requests and too many search jobs (section 10.1 of docs/service.md).

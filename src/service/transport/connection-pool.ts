@@ -33,8 +33,8 @@ export class ConnectionPool {
   }
 
   /**
-   * Resolves when `wanted` connections are open, or when an attempt to open another one has failed. Rejects if no
-   * connection could be opened.
+   * Resolves when `wanted` connections (at most `maxConnections`) are open. If an attempt to open a connection fails,
+   * resolves if another connection is open, and otherwise rejects.
    */
   async ready(wanted: number, signal: AbortSignal): Promise<void> {
     const target = Math.min(wanted, maxConnections);

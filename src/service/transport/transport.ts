@@ -65,8 +65,8 @@ export interface BodyReceiver {
 
 export interface Transport {
   /**
-   * Opens connections until `wanted` connections are open (B1), or until an attempt fails. Busy connections count as
-   * open. Rejects if no connection is open.
+   * Opens connections until `wanted` connections are open (B1), the maximum number is open, or an attempt fails. Busy
+   * connections count as open. Rejects if an attempt fails while no connection is open.
    */
   ready(origin: string, wanted: number, signal: AbortSignal): Promise<void>;
   /**

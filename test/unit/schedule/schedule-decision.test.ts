@@ -406,7 +406,7 @@ class ScheduleModel {
     this.#reconcile(false);
   }
 
-  /** Completes all runs, and checks that there are no gaps between the time ranges of the schedule records. */
+  /** Completes all runs, and checks that the schedule records have no gap from the start to the last due cron time. */
   finish(): void {
     this.#isPaused = false;
     this.#nowMs += this.#settings.settleDelayMs;
