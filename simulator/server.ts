@@ -46,8 +46,8 @@ export async function startServer(options: ServerOptions): Promise<SimulatorServ
   const sockets = rawSocketsOf(server);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     receive(request, (body) => {
-      const { method = 'GET', url: path = '/' } = request;
-      const headers = request.headers as ServiceRequest['headers'];
+      const { method = 'GET' } = request;
+      const { path, headers } = addressed(request);
       const received: ServiceRequest = { method, path, headers, body: body ?? '', isTooLong: body === undefined };
       if (isControl(path)) sendControl(model, received, response, nowMs());
       else serve(received, request, response);
@@ -122,6 +122,15 @@ class BackgroundSearch {
       if (again !== 'never') this.#wait(again === 'now' ? 0 : restMs);
     });
   }
+}
+
+/** Splits a request target, such as `/path` or `https://host/path`, into host and path. */
+const targetForm = /^(?:https?:\/\/([^/?]*))?(.*)$/is;
+
+/** Returns the path and headers of a request. The host of an absolute request target replaces the header Host. */
+function addressed({ url = '/', headers }: IncomingMessage): Pick<ServiceRequest, 'path' | 'headers'> {
+  const [, host = headers.host, path] = targetForm.exec(url) ?? [];
+  return { path: path || '/', headers: { ...(headers as ServiceRequest['headers']), host } };
 }
 
 function sendControl(model: ServiceModel, request: ServiceRequest, response: ServerResponse, atMs: number): void {

@@ -155,6 +155,21 @@ describe('delivery', () => {
     expect((await client.send('GET', '/%zz?offset=%')).status).toBe(404);
   });
 
+  test('an absolute request target is accepted, and its host replaces the header Host (RFC 9112, 3.2.2)', async () => {
+    const running = await start({
+      basePaths: ['/api', '/eu/api'],
+      faults: { moved: { kind: 'redirect', to: '/eu/api', operations: ['listCollectors'] } },
+    });
+    const baseURL = new URL('/', running.server.baseURL).href;
+    const absolute = (path: string) => running.client.send('GET', `https://logs.example:8443${path}`, { baseURL });
+    expect((await absolute(`/api${upgrades}/targets`)).status).toBe(200);
+    expect(journalOf(running)).toMatchObject([{ path: `/api${upgrades}/targets` }]);
+    const { location } = (await absolute(`/api${upgrades}/collectors?limit=5`)).headers;
+    expect(location).toBe(`https://logs.example:8443/eu/api${upgrades}/collectors?limit=5`);
+    expect((await absolute('/simulator/state')).status).toBe(200);
+    expect((await absolute('')).status).toBe(404);
+  });
+
   test('plain HTTP is refused (5.2)', async () => {
     const { server } = await start();
     const outcome = await new Promise<string>((resolve) => {
