@@ -99,6 +99,8 @@ export class Reflector<R extends CachedResource> {
   /** Callers that are waiting for the next complete list. */
   readonly #listed: (() => void)[] = [];
   #problem: LogfleetError | undefined;
+  /** Message of the error in the last logged warning. Undefined if lists and watches have worked since then. */
+  #warnedOf: string | undefined;
 
   constructor(options: ReflectorOptions<R>) {
     this.#options = options;
@@ -258,13 +260,16 @@ export class Reflector<R extends CachedResource> {
   }
 
   #succeeded(): void {
-    if (this.#failures > 0) this.#options.onRecovery?.();
+    const { log, path, onRecovery } = this.#options;
+    if (this.#failures > 0) onRecovery?.();
+    if (this.#warnedOf !== undefined) log.info('resources can be listed and watched again', { path });
     this.#failures = 0;
     this.#problem = undefined;
+    this.#warnedOf = undefined;
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    const { clock, random, log, path, onFailure } = this.#options;
+    const { clock, random, onFailure } = this.#options;
     const problem = asLogfleetError(error);
     this.#problem = problem;
     if (hasCode(error, 'host.forbidden', 'host.gone')) this.#endRelist();
@@ -272,12 +277,20 @@ export class Reflector<R extends CachedResource> {
     this.#failures++;
     const delayMs = backoffDelay(backoff, this.#failures, error, random);
     const isRepeated = this.#failures >= failuresUntilRelist;
-    const what = { path, error: problem, isListing: this.#listing !== undefined, delayMs };
-    log[isRepeated ? 'warn' : 'debug']('resources could not be listed or watched; logfleet will retry', what);
+    this.#logFailure(problem, isRepeated, delayMs);
     if (hasCode(error, 'host.expired')) {
       this.#listing = { ...startListing(this.#listing?.reason ?? 'expired'), paged: this.#listing === undefined };
     } else if (isRepeated) this.#listing = startListing(this.#listing?.reason ?? 'failures');
     await sleep(clock, delayMs, signal).catch(() => undefined);
+  }
+
+  /** Logs a failed list or watch. A repeated failure is logged as a warning when its message changes. */
+  #logFailure(error: LogfleetError, isRepeated: boolean, delayMs: number): void {
+    const isWarning = isRepeated && error.message !== this.#warnedOf;
+    const { log, path } = this.#options;
+    const what = { path, error, isListing: this.#listing !== undefined, delayMs };
+    log[isWarning ? 'warn' : 'debug']('resources could not be listed or watched; logfleet will retry', what);
+    if (isWarning) this.#warnedOf = error.message;
   }
 }
 

@@ -1,6 +1,7 @@
 /** Tests that the resource cache keeps up with the API server even if some requests fail. */
 import { describe, expect, test } from 'vitest';
 import type { CollectorVersionPolicy } from '../../../../src/api/kinds.ts';
+import type { LogfleetError } from '../../../../src/base/errors.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
 import { minuteMs } from '../../../../src/base/time-units.ts';
 import { ApiClient } from '../../../../src/host/kubernetes/api-client.ts';
@@ -12,6 +13,7 @@ import { decodeResource } from '../../../../src/host/kubernetes/resource-decodin
 import { writeStatus } from '../../../../src/host/kubernetes/resource-writes.ts';
 import type { MemoryApiServer, RequestFault } from '../../../support/memory-api-server.ts';
 import type { WatchFault } from '../../../support/memory-watch.ts';
+import { RecordingLogger } from '../../../support/recording-logger.ts';
 import {
   clientOf,
   createPolicy,
@@ -393,6 +395,39 @@ test('a watch that reports no change until its end is not a failure', async () =
   void reflector.run(new AbortController().signal);
   await world.clock.advance(5 * minuteMs);
   expect(failures).toEqual([]);
+});
+
+test('a failure that lasts is logged when it begins, when its message changes, and when it ends', async () => {
+  const world = createWorld();
+  const log = new RecordingLogger();
+  const { reflector } = reflectorOf(world, { log });
+  const logged = () => log.lines.splice(0).filter(({ level }) => level !== 'debug');
+  let status: number | undefined = 403;
+  world.server.onRequest = () => (status === undefined ? undefined : { kind: 'status', status, when: 'before' });
+  const duringStatus = async (next: number | undefined) => {
+    status = next;
+    await world.clock.advance(5 * minuteMs);
+    return logged().map(({ level, fields }) => [level, (fields.error as LogfleetError | undefined)?.code]);
+  };
+  void reflector.run(new AbortController().signal);
+  expect(await duringStatus(403)).toEqual([['warn', 'host.forbidden']]);
+  expect(await duringStatus(404)).toEqual([['warn', 'host.gone']]);
+  expect(await duringStatus(undefined)).toEqual([['info', undefined]]);
+  // First the watches fail, and then the lists.
+  const forbidden = ['warn', 'host.forbidden'];
+  expect(await duringStatus(403)).toEqual([forbidden, forbidden]);
+});
+
+test('a watch that keeps failing is logged once, although the lists in between succeed', async () => {
+  const world = createWorld();
+  const log = new RecordingLogger();
+  const { reflector } = reflectorOf(world, { log });
+  world.server.onRequest = ({ method }) =>
+    method === 'WATCH' ? { kind: 'status', status: 403, when: 'before' } : undefined;
+  void reflector.run(new AbortController().signal);
+  await world.clock.advance(10 * minuteMs);
+  expect(log.warnings()).toHaveLength(1);
+  expect(log.lines.filter(({ level }) => level === 'info')).toEqual([]);
 });
 
 test('a list that was requested before `relist` was called does not end the wait', async () => {
