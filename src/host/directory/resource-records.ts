@@ -13,6 +13,7 @@ import { isoText } from '../../base/time-text.ts';
 import { dayMs } from '../../base/time-units.ts';
 import { copyDurably, listFolder, readIfPresent, removeDurably, requireState, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
+import { removeUserRequests, requestFilesOf } from './user-requests.ts';
 
 export interface ResourceRecord {
   readonly resource: AnyResource;
@@ -70,7 +71,9 @@ export const recordFiles = {
     const [from, to] = [new StateDirectory(record.directory), new StateDirectory(directory)];
     await requireState(from);
     await copyDurably(from.ledgersFolder(kind, metadata), to.ledgersFolder(kind, metadata));
-    await copyDurably(from.requestFile(kind, metadata), to.requestFile(kind, metadata));
+    for (const file of await requestFilesOf(from, kind, metadata)) {
+      await copyDurably(join(from.requestFolder, file), join(to.requestFolder, file));
+    }
     const resourceVersion = String(Number(metadata.resourceVersion) + 1);
     const copy = { ...record, directory, resource: { ...resource, metadata: { ...metadata, resourceVersion } } };
     await recordFiles.save(copy);
@@ -81,7 +84,7 @@ export const recordFiles = {
   async remove({ directory, resource: { kind, metadata } }: ResourceRecord): Promise<void> {
     const state = new StateDirectory(directory);
     await requireState(state);
-    await removeDurably(state.requestFile(kind, metadata));
+    await removeUserRequests(state, kind, metadata);
     await removeDurably(state.ledgersFolder(kind, metadata));
     // The record is removed last. If the process crashes before that, the next start finds the record and finishes the
     // removal.
@@ -89,7 +92,7 @@ export const recordFiles = {
   },
 
   async removeRequest({ directory, resource: { kind, metadata } }: ResourceRecord): Promise<void> {
-    await removeDurably(new StateDirectory(directory).requestFile(kind, metadata));
+    await removeUserRequests(new StateDirectory(directory), kind, metadata);
   },
 };
 

@@ -6,7 +6,8 @@
  *          /status/<Kind>/<namespace>/<name>.json             identity, last valid spec, and status
  *          /ledgers/<Kind>/<namespace>/<name>/<uid>/<shard>.json
  *          /manifests.json                                    data about each manifest file at the last reading
- *          /requests/<Kind>_<namespace>_<name>.json           user requests for a resource
+ *          /requests/<Kind>_<namespace>_<name>_<annotation>.json   user request to set an annotation of a resource
+ *          /requests/<Kind>_<namespace>_<name>.json           user request to discard the state of a resource
  *          /requests/settings.json                            user requests for the whole operator
  *          /events.ndjson, events.1.ndjson                    Events, newest last
  * ```
@@ -22,6 +23,7 @@ import type { OwnerRef, ResourceKey } from '../host.ts';
 export const stateFolderName = '.logfleet';
 
 const nameForm = new RegExp(resourceName.pattern);
+const annotationForm = /^logfleet\.dev\/([a-zA-Z]+)$/;
 const uidForm = /^[0-9a-f-]{36}$/;
 
 export function isResourceName(text: string): boolean {
@@ -57,11 +59,12 @@ export class StateDirectory {
   }
 
   /**
-   * Returns the file that holds users' requests for one resource. The separator `_` is unambiguous, because resource
-   * names cannot contain it.
+   * Returns the file that holds users' requests to set an annotation of a resource or, without `annotation`, to discard
+   * the state of the resource. The separator `_` is unambiguous, because resource names cannot contain it.
    */
-  requestFile(kind: KindName, { namespace, name }: ResourceKey): string {
-    return join(this.requestFolder, `${kind}_${safe(namespace)}_${safe(name)}.json`);
+  requestFile(kind: KindName, { namespace, name }: ResourceKey, annotation?: string): string {
+    const suffix = annotation === undefined ? '' : `_${shortName(annotation)}`;
+    return join(this.requestFolder, `${kind}_${safe(namespace)}_${safe(name)}${suffix}.json`);
   }
 
   /** File that holds users' requests for the whole operator. No resource's request file can have this name. */
@@ -90,6 +93,13 @@ export class StateDirectory {
   ledgerFile(owner: OwnerRef, shard: string): string {
     return join(this.ledgerFolder(owner), `${safe(shard)}.json`);
   }
+}
+
+/** Returns the name of a logfleet annotation without its prefix, so that file names stay short. */
+function shortName(annotation: string): string {
+  const [, name] = annotationForm.exec(annotation) ?? [];
+  assert(name !== undefined, `${JSON.stringify(annotation)} is not an annotation of logfleet`);
+  return name;
 }
 
 function safe(name: string): string {

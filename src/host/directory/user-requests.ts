@@ -2,23 +2,24 @@
  * Requests that users make with logfleet commands for a manifest directory. Commands do not change the manifests
  * themselves, because manifests belong in Git.
  *
- * - A request for one resource contains annotations that override those in its manifest:
+ * - A request for one resource contains an annotation that overrides the one in its manifest:
  *   `{"kind":…,"namespace":…,"name":…,"annotations":{"logfleet.dev/paused":"true"},"writers":{"logfleet.dev/paused":{"by":…,"time":…}}}`.
- *   `null` removes an annotation. `writers` is optional.
+ *   `null` removes the annotation. `writers` is optional. Files of older versions contain several annotations.
  * - A request with `"forget":true` instead of annotations discards the state of a resource whose manifest has been
  *   deleted, or deletes a resource that the operator created.
  * - A request for the whole operator has this form: `{"paused":true,"by":…,"time":…}`.
  *
- * Commands write these request files without holding the operator's lock. That is safe, because each write replaces a
- * whole file. If two commands write requests for the same resource at the same moment, the request of one command can be
- * lost. The files are readable for all users, because the command and the operator may run as different users.
+ * Commands write these request files without holding a lock. That is safe, because each annotation has its own file,
+ * and each write replaces a whole file without reading it. The files are readable for all users, because the command
+ * and the operator may run as different users.
  */
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { jsonReader, objectOf, resourceName, textShape } from '../../api/json-shape.ts';
 import { type AnnotationWriter, type AnnotationWriters, type KindName, kindNames } from '../../api/kinds.ts';
+import { identify } from '../../base/key-text.ts';
 import { isoText } from '../../base/time-text.ts';
 import type { ResourceKey } from '../host.ts';
-import { listFolder, makeState, readIfPresent, writeDurably } from './durable-file.ts';
+import { listFolder, makeState, readIfPresent, removeDurably, writeDurably } from './durable-file.ts';
 import { StateDirectory } from './state-directory.ts';
 
 /** Annotations that a user's request sets. The value `null` removes an annotation. */
@@ -42,7 +43,7 @@ export interface SettingsRequest {
   readonly writer: AnnotationWriter;
 }
 
-/** Stores a user's request to set annotations on a resource. Annotations that earlier requests set are kept. */
+/** Stores a user's request to set annotations on a resource, with one file for each annotation. */
 export async function writeUserRequest(
   directory: string,
   kind: KindName,
@@ -51,19 +52,16 @@ export async function writeUserRequest(
   writer?: AnnotationWriter,
 ): Promise<void> {
   const state = new StateDirectory(directory);
-  const path = state.requestFile(kind, { namespace, name });
-  const before = decodeRequest(await readIfPresent(path));
-  const names = Object.keys(annotations);
-  const writers = { ...before?.writers, ...Object.fromEntries(names.map((each) => [each, writer])) };
-  const known = Object.entries(writers).flatMap(([each, one]) => (one ? [[each, renderWriter(one)] as const] : []));
-  await writeFile(state, path, {
-    ...{ kind, namespace, name },
-    annotations: { ...before?.annotations, ...annotations },
-    ...(known.length > 0 && { writers: Object.fromEntries(known) }),
-  });
+  for (const [annotation, value] of Object.entries(annotations)) {
+    await writeFile(state, state.requestFile(kind, { namespace, name }, annotation), {
+      ...{ kind, namespace, name },
+      annotations: { [annotation]: value },
+      ...(writer && { writers: { [annotation]: renderWriter(writer) } }),
+    });
+  }
 }
 
-/** Replaces the user's requests for a resource with a request to discard its state. */
+/** Stores a request to discard the state of a resource. This request also discards the annotations of other requests. */
 export async function writeForgetRequest(
   directory: string,
   kind: KindName,
@@ -98,7 +96,7 @@ interface UserRequests {
 
 export async function readUserRequests(directory: string): Promise<UserRequests> {
   const { requestFolder, settingsRequestFile } = new StateDirectory(directory);
-  const requests: UserRequest[] = [];
+  const requests = new Map<string, UserRequest>();
   const unreadable: string[] = [];
   let settings: SettingsRequest | undefined;
   for (const file of await listFolder(requestFolder)) {
@@ -108,10 +106,35 @@ export async function readUserRequests(directory: string): Promise<UserRequests>
     const stored = path === settingsRequestFile ? readSettings(content) : undefined;
     const request = path === settingsRequestFile ? undefined : decodeRequest(content);
     if (path === settingsRequestFile) settings = { paused: stored?.paused ?? true, writer: decodeWriter(stored ?? {}) };
-    if (request) requests.push(request);
-    else if (!stored) unreadable.push(path);
+    if (request) {
+      const id = identify(request.kind, request);
+      requests.set(id, combined(requests.get(id), request));
+    } else if (!stored) unreadable.push(path);
   }
-  return { requests, settings, unreadable };
+  return { requests: [...requests.values()], settings, unreadable };
+}
+
+/**
+ * Combines two requests for the same resource. Annotations of the second request replace those of the first one. A
+ * request to discard the resource's state also discards the annotations.
+ */
+function combined(first: UserRequest | undefined, second: UserRequest): UserRequest {
+  if (!first || second.forget) return second;
+  if (first.forget) return first;
+  const annotations = { ...first.annotations, ...second.annotations };
+  return { ...second, annotations, writers: { ...first.writers, ...second.writers } };
+}
+
+/** Returns the names of the files in the folder for requests that contain requests for one resource. */
+export async function requestFilesOf(state: StateDirectory, kind: KindName, key: ResourceKey): Promise<string[]> {
+  const own = basename(state.requestFile(kind, key), '.json');
+  const files = await listFolder(state.requestFolder);
+  return files.filter((file) => file === `${own}.json` || file.startsWith(`${own}_`));
+}
+
+/** Removes all requests for a resource. */
+export async function removeUserRequests(state: StateDirectory, kind: KindName, key: ResourceKey): Promise<void> {
+  for (const file of await requestFilesOf(state, kind, key)) await removeDurably(join(state.requestFolder, file));
 }
 
 /** Writes a request file. A command may write a request before an operator has ever run on the directory. */

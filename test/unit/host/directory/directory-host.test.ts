@@ -21,6 +21,10 @@ function status(targetVersion: string): NonNullable<CollectorVersionPolicy['stat
   return { targetVersion } as NonNullable<CollectorVersionPolicy['status']>;
 }
 
+function author(index: number) {
+  return { by: `user ${index}`, atMs: index };
+}
+
 function version(resource: CollectorVersionPolicy | undefined): string | undefined {
   return resource?.spec.target.version;
 }
@@ -717,6 +721,55 @@ describe('requests', () => {
     place.write('web.yaml', policy('web', '19.501-1', '  annotations: {team: web, logfleet.dev/paused: "true"}\n'));
     const second = await place.open();
     expect(get(second, 'web').metadata).toMatchObject({ annotations: after, generation: 2 });
+  });
+
+  test('that two commands write at the same moment both take effect', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const host = await place.open();
+    const { metadata } = get(host, 'web');
+    const wanted = { 'logfleet.dev/paused': 'true', 'logfleet.dev/retry': '1-19.500-1' };
+    const commands = Object.entries(wanted).map(([annotation, value], index) =>
+      writeUserRequest(place.directory, 'CollectorVersionPolicy', metadata, { [annotation]: value }, author(index)),
+    );
+    await Promise.all(commands);
+    await host.refresh();
+    expect(get(host, 'web').metadata).toMatchObject({
+      annotations: wanted,
+      annotationWriters: { 'logfleet.dev/paused': author(0), 'logfleet.dev/retry': author(1) },
+    });
+  });
+
+  test('replace annotations in a file of an older version, which contains several', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const [paused, approve] = ['logfleet.dev/paused', 'logfleet.dev/approve'];
+    const annotations = { [paused]: 'true', [approve]: '1-19.500-1/canary' };
+    const key = { namespace: 'logging', name: 'web' };
+    const older = JSON.stringify({ kind: 'CollectorVersionPolicy', ...key, annotations });
+    place.write('.logfleet/requests/CollectorVersionPolicy_logging_web.json', older);
+    await writeUserRequest(place.directory, 'CollectorVersionPolicy', key, { [paused]: null });
+    const host = await place.open();
+    expect(get(host, 'web').metadata.annotations).toEqual({ [approve]: '1-19.500-1/canary' });
+  });
+
+  test('move with their resource to another directory, and only with it', async () => {
+    const place = new Workplace();
+    place.write('a/web.yaml', policy('web'));
+    place.write('a/web.eu.yaml', policy('web.eu'));
+    place.write('b/api.yaml', policy('api'));
+    const host = await place.open({ directories: [place.path('a'), place.path('b')] });
+    const wanted = { 'logfleet.dev/paused': 'true', 'logfleet.dev/requestedAt': 'now' };
+    for (const name of ['web', 'web.eu']) {
+      await writeUserRequest(place.path('a'), 'CollectorVersionPolicy', get(host, name).metadata, wanted);
+    }
+    await host.refresh();
+    place.write('b/web.yaml', place.read('a/web.yaml'));
+    place.remove('a/web.yaml');
+    await host.refresh();
+    await host.refresh();
+    expect(readdirSync(place.path('b/.logfleet/requests'))).toHaveLength(2);
+    for (const name of ['web', 'web.eu']) expect(get(host, name).metadata.annotations).toEqual(wanted);
   });
 
   test('are noticed immediately', async () => {

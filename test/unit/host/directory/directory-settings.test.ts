@@ -164,7 +164,8 @@ test('a pause in one of several directories is enough', async () => {
 
 test('requests are in files that an operator of another user can read', async () => {
   const place = new Workplace();
-  await writeUserRequest(place.directory, 'CollectorVersionPolicy', { namespace: 'logging', name: 'web' }, {});
+  const key = { namespace: 'logging', name: 'web' };
+  await writeUserRequest(place.directory, 'CollectorVersionPolicy', key, { 'logfleet.dev/paused': 'true' });
   await writeSettingsRequest(place.directory, true, asked);
   const files = readdirSync(place.path('.logfleet/requests'));
   const modes = files.map((name) => statSync(place.path('.logfleet/requests', name)).mode & 0o777);

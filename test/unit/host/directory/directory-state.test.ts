@@ -105,6 +105,7 @@ describe('paths of state', () => {
       expect(() => state.requestFile('CollectorVersionPolicy', { ...key, namespace: name })).toThrow(
         /not a valid resource name/,
       );
+      expect(() => state.requestFile('CollectorVersionPolicy', key, name)).toThrow(/not an annotation of logfleet/);
       expect(() => state.ledgersFolder('CollectorVersionPolicy', { ...key, name })).toThrow(
         /not a valid resource name/,
       );
