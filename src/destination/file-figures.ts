@@ -21,8 +21,8 @@ export type FigureColumn = (typeof figureColumns)[number];
 /** Summarises the sizes and times of a file's rows. */
 export class FigureSum {
   readonly #slices: SliceSums;
-  /** Sum of the message sizes in bytes. NaN if any message has no size. */
-  #bytes = 0;
+  /** Sum of the sizes in bytes of the messages without a time. NaN if one of these messages has no size. */
+  #bytesWithoutTime = 0;
   #hasTimes = true;
 
   constructor(sliceMs: number) {
@@ -34,19 +34,20 @@ export class FigureSum {
     const whole = wholeOf(value('_size'));
     // A query can set `_size` to any value. A negative number is not a size.
     const size = whole !== undefined && whole >= 0 ? whole : undefined;
-    this.#bytes += size ?? Number.NaN;
-    if (timeMs === undefined) this.#hasTimes = false;
-    else this.#slices.add(timeMs, size);
+    if (timeMs !== undefined) {
+      this.#slices.add(timeMs, size);
+      return;
+    }
+    this.#hasTimes = false;
+    this.#bytesWithoutTime += size ?? Number.NaN;
   }
 
   get figures(): FileFigures {
     const { slices } = this.#slices;
-    const { oldestMs, newestMs } = sumOfFigures(slices);
-    const hasTimes = this.#hasTimes && oldestMs !== undefined && newestMs !== undefined;
+    const { bytes, ...times } = sumOfFigures([...slices, { bytes: this.#bytesWithoutTime }]);
     return {
-      ...(Number.isSafeInteger(this.#bytes) ? { bytes: this.#bytes } : {}),
-      ...(hasTimes ? { oldestMs, newestMs } : {}),
-      ...(this.#hasTimes ? { slices } : {}),
+      ...(bytes === undefined ? {} : { bytes }),
+      ...(this.#hasTimes ? { ...times, slices } : {}),
     };
   }
 }

@@ -8,7 +8,7 @@
  */
 import { defined } from '../../base/record.ts';
 import type { TimeRange } from '../../base/time-range.ts';
-import type { CommitRecord, RepeatedMessage } from '../../destination/commit-record.ts';
+import { type CommitRecord, type RepeatedMessage, sumOfFigures } from '../../destination/commit-record.ts';
 import {
   type ComparableFigure,
   comparableFigures,
@@ -462,6 +462,5 @@ export function confirmedOf(
 
 function sumOfConfirmed(confirmed: readonly ConfirmedMessage[]): RepeatedRows {
   const rows = confirmed.reduce((sum, each) => sum + each.rows, 0);
-  const bytes = confirmed.reduce((sum, each) => sum + (each.bytes ?? Number.NaN), 0);
-  return { rows, ...(Number.isSafeInteger(bytes) ? { bytes } : {}) };
+  return { rows, ...sumOfFigures(confirmed) };
 }

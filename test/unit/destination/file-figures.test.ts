@@ -56,6 +56,13 @@ test('a size can have an exponent, and a time can be negative', async () => {
   expect(await read('CSV', '_messagetime,_size\n-5,1.5e3\n')).toMatchObject(sums);
 });
 
+test('the sum of sizes includes messages without a time', async () => {
+  const text = (size: number) => `_messagetime,_size\n5,1\n,${size}\n`;
+  expect(await read('CSV', text(2))).toEqual({ bytes: 3 });
+  expect(await read('CSV', text(Number.MAX_SAFE_INTEGER - 1))).toEqual({ bytes: Number.MAX_SAFE_INTEGER });
+  expect(await read('CSV', text(Number.MAX_SAFE_INTEGER))).toEqual({});
+});
+
 test.each([
   ['a column is missing', 'NDJSON', '{"_size":"12"}\n', { bytes: 12 }],
   ['a row lacks a value', 'NDJSON', '{"_size":"","_messagetime":"5"}\n', one],
