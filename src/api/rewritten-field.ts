@@ -6,6 +6,7 @@
  * detected.
  */
 import type { Explanation } from './finding.ts';
+import { quotedForm } from './splittable.ts';
 
 /** Source of a regular expression for the fields that an export needs to check its rows. */
 const provingFields = '_messagetime|_messageid|_receipttime';
@@ -46,8 +47,6 @@ const markedText = new RegExp(`${mark}(\\d+)${mark}`, 'g');
  * introduces a quoted field name.
  */
 const markedName = new RegExp(`%?${mark}(\\d+)${mark}`, 'g');
-/** Matches a text in double quotes. If the closing quote is missing, matches the rest of the query. */
-const quotedForm = /"((?:[^"\\]|\\[\s\S])*)("?)/g;
 
 /** Splits a query at its pipes outside of quotes. */
 function operatorsOf(query: string): readonly OperatorText[] {

@@ -47,10 +47,16 @@ function problemOf(query: string, overlooked?: RegExp): string | undefined {
   return undefined;
 }
 
-/** Replaces each text in double quotes with `" "`. A quote after a backslash does not end the text. */
+/**
+ * Matches a text in double quotes. If the closing quote is missing, matches the rest of the query. A quote after a
+ * backslash does not end the text. The groups are the text without its quotes, and the closing quote.
+ */
+export const quotedForm = /"((?:[^"\\]|\\[\s\S])*)("?)/g;
+
+/** Replaces each text in double quotes with `" "`. */
 function readQuotes(query: string): { readonly outside: string; readonly areClosed: boolean } {
   let areClosed = true;
-  const outside = query.replace(/"(?:\\[\s\S]|[^"\\])*("?)/g, (_text, end: string) => {
+  const outside = query.replace(quotedForm, (_quoted, _text, end: string) => {
     areClosed &&= end !== '';
     return '" "';
   });

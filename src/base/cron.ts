@@ -4,13 +4,8 @@
  * and Croner handle clock changes differently.
  */
 import { Cron, CronPattern } from 'croner';
+import { cached } from './day-cache.ts';
 import { dayMs, minuteMs } from './time-units.ts';
-
-/**
- * Maximum number of days in a schedule's cache. A full cache is cleared. The maximum is large enough to count 1,000
- * pending runs of a daily schedule.
- */
-const maxDays = 1_500;
 
 /** Parsed cron schedule, in local times without a time zone. */
 export class CronSchedule {
@@ -18,8 +13,8 @@ export class CronSchedule {
   readonly timesMs: readonly number[];
   readonly #dates: Cron;
   /**
-   * Cache of the days on which the schedule fires. The key is a local day. The value is the first day, on or after the
-   * key, on which the schedule fires, or undefined if there is no such day.
+   * Cache of the days on which the schedule fires. The key is a local day. The value is the start of the first day, on
+   * or after the key, on which the schedule fires, or undefined if there is no such day.
    */
   readonly #days = new Map<number, number | undefined>();
 
@@ -47,11 +42,7 @@ export class CronSchedule {
   }
 
   #dayFrom(day: number): number | undefined {
-    if (!this.#days.has(day)) {
-      if (this.#days.size >= maxDays) this.#days.clear();
-      this.#days.set(day, this.#dates.nextRun(new Date(day - 1))?.getTime());
-    }
-    return this.#days.get(day);
+    return cached(this.#days, day, (startMs) => this.#dates.nextRun(new Date(startMs - 1))?.getTime());
   }
 }
 

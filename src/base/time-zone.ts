@@ -3,6 +3,7 @@
  * a local time occurs twice, the first occurrence is used. A skipped local time moves forward by the length of the
  * clock change.
  */
+import { cached } from './day-cache.ts';
 import { dayMs, hourMs } from './time-units.ts';
 
 /** Maximum number of cached time zones. */
@@ -12,11 +13,6 @@ const maxZones = 1_000;
  * change near the local time.
  */
 const changeDistanceMs = 36 * hourMs;
-/**
- * Maximum number of days in each cache of a time zone. A full cache is cleared. The maximum is large enough to count
- * 1,000 pending runs of a daily schedule.
- */
-const maxDays = 1_500;
 
 const zones = new Map<string, TimeZone | undefined>();
 
@@ -140,15 +136,4 @@ export class TimeZone {
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
     return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(wallMs / 1_000) * 1_000;
   }
-}
-
-/** Returns the cached value for the UTC day of `timeMs`. If there is none, calls `find` and stores its value. */
-function cached<V>(days: Map<number, V>, timeMs: number, find: (startMs: number) => V): V {
-  const day = Math.floor(timeMs / dayMs);
-  if (!days.has(day)) {
-    const value = find(day * dayMs);
-    if (days.size >= maxDays) days.clear();
-    days.set(day, value);
-  }
-  return days.get(day) as V;
 }
