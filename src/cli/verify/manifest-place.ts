@@ -14,15 +14,32 @@ import { readStoreAddress, regionOf, type StoreAddress } from '../command/store-
 import { UsageError } from '../command/usage-error.ts';
 import { printable } from '../render/text.ts';
 
-/** Returns the folders of the exports to verify, at least one. Writes the names of unreadable folders to `stderr`. */
+/** Folder that cannot be read, so that its exports cannot be verified. */
+export interface UnreadFolder {
+  readonly folder: string;
+  /** Code of the error, such as `EACCES`. */
+  readonly code: string;
+}
+
+export interface VerifiablePlaces {
+  /** Folders of the exports to verify, at least one. */
+  readonly places: readonly DestinationSettings[];
+  readonly unread: readonly UnreadFolder[];
+}
+
+/** Returns the folders of the exports to verify, and the folders that cannot be read. */
 export function placesOfExports(
   text: string,
   options: StoreOptions,
-  { cwd, env, stderr }: Pick<CommandContext, 'cwd' | 'env' | 'stderr'>,
-): readonly DestinationSettings[] {
+  { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>,
+): VerifiablePlaces {
   const address = readStoreAddress(text, options.endpoint);
-  if (address) return [storeSettings({ ...address, folder: folderOfManifest(address.folder) }, options, env)];
-  return foldersOf(text, cwd, stderr).map((directory) => ({ kind: 'volume', directory, root: '' }));
+  if (address) {
+    const place = storeSettings({ ...address, folder: folderOfManifest(address.folder) }, options, env);
+    return { places: [place], unread: [] };
+  }
+  const { folders, unread } = foldersOf(text, cwd);
+  return { places: folders.map((directory) => ({ kind: 'volume', directory, root: '' })), unread };
 }
 
 /** Destination of a schedule's runs, and the name of the schedule. */
@@ -111,38 +128,33 @@ function statsOf(path: string, text: string): Stats | undefined {
 }
 
 /** Returns the folders at or below a path that contain exports. Throws if there is none. */
-function foldersOf(text: string, cwd: string, stderr: CommandContext['stderr']): readonly string[] {
+function foldersOf(text: string, cwd: string): FoundExports {
   const path = localPath(text, cwd);
   const stats = statsOf(path, text);
   if (!stats) throw new UsageError(`${text} does not exist`);
   if (!stats.isDirectory()) {
-    if (path.endsWith(`/${manifestFile}`)) return [dirname(path)];
+    if (path.endsWith(`/${manifestFile}`)) return { folders: [dirname(path)], unread: [] };
     throw new UsageError(
       `${text} is not the manifest of an export: use the file ${manifestFile}, or the folder that contains it`,
     );
   }
-  const { folders, unread } = findExports(path, { folders: [], unread: [] });
-  if (folders.length > 0) {
-    if (unread.length > 0) stderr.write(`logfleet verify: not all folders were verified${unreadText(unread)}\n`);
-    return folders;
-  }
+  const found = findExports(path, { folders: [], unread: [] });
+  if (found.folders.length > 0) return found;
   throw new UsageError(
-    `${text} and the folders below it contain no manifest of an export (${manifestFile})${unreadText(unread)}`,
+    `${text} and the folders below it contain no manifest of an export (${manifestFile})${renderUnread(found.unread)}`,
   );
 }
 
-/** Lists the names of unreadable folders, such as lost+found, for a message. */
-function unreadText(unread: readonly string[]): string {
-  const [first, ...more] = unread;
+/** Renders the names of unreadable folders, such as lost+found, as the end of a message. */
+export function renderUnread([first, ...more]: readonly UnreadFolder[]): string {
   if (first === undefined) return '';
   const others = more.length === 0 ? '' : ` and ${counted(more.length, 'other folder')}`;
-  return `; these could not be read: ${printable(first)}${others}`;
+  return `; these could not be read: ${printable(first.folder)} (${first.code})${others}`;
 }
 
 interface FoundExports {
   readonly folders: string[];
-  /** Names of unreadable folders, each with the error code. */
-  readonly unread: string[];
+  readonly unread: UnreadFolder[];
 }
 
 /**
@@ -151,7 +163,7 @@ interface FoundExports {
  */
 function findExports(folder: string, found: FoundExports): FoundExports {
   const entries = readFolder(folder);
-  if (typeof entries === 'string') found.unread.push(`${folder} (${entries})`);
+  if (typeof entries === 'string') found.unread.push({ folder, code: entries });
   else if (entries.some(({ name }) => name === manifestFile || name === planFile)) found.folders.push(folder);
   else {
     const inner = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));

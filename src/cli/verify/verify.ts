@@ -17,15 +17,18 @@ import { Writer } from '../../destination/store/writer.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import type { VerifyOptions } from '../command/options.ts';
 import { printable, renderBytes } from '../render/text.ts';
-import { placesOfExports } from './manifest-place.ts';
+import { placesOfExports, renderUnread } from './manifest-place.ts';
 import { progressView } from './progress-view.ts';
 import { renderVerification, verificationDocument } from './verification-view.ts';
 
-/** Runs `logfleet verify`. Resolves to 1 if any export differs from its manifest or is incomplete. */
+/**
+ * Runs `logfleet verify`. Resolves to 1 if any export differs from its manifest or is incomplete, or if a folder cannot
+ * be read.
+ */
 export async function verifyCommand(text: string, options: VerifyOptions, context: CommandContext): Promise<number> {
   const { stdout, stderr } = context;
-  const places = placesOfExports(text, options, context);
-  const isOne = places.length === 1;
+  const { places, unread } = placesOfExports(text, options, context);
+  const isOne = places.length === 1 && unread.length === 0;
   const results: VerifyResult[] = [];
   for (const [index, place] of places.entries()) {
     const result = await resultOf(place, context, isOne);
@@ -38,17 +41,18 @@ export async function verifyCommand(text: string, options: VerifyOptions, contex
     }
   }
   const notProven = results.filter(({ isProven }) => !isProven).map(({ url }) => url);
-  const isProven = notProven.length === 0;
+  const isProven = notProven.length === 0 && unread.length === 0;
   if (options.output === 'json') {
     const documents = results.map(({ document }) => document);
-    const document = isOne ? documents[0] : { proven: isProven, exports: documents };
+    const document = isOne ? documents[0] : { proven: isProven, exports: documents, unreadFolders: unread };
     stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   } else if (!isOne) {
     const verified = places.length - notProven.length;
     const counts = `${counted(places.length, 'export')}: ${verified} verified`;
     // The names of the failed exports are repeated at the end, because the reports are long.
-    const which = isProven ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
+    const which = notProven.length === 0 ? ', 0 not.' : `, ${notProven.length} not:\n${notProven.join('\n')}`;
     stdout.write(`\n${counts}${which}\n`);
+    if (unread.length > 0) stderr.write(`logfleet verify: not all folders were verified${renderUnread(unread)}\n`);
   }
   return isProven ? exitStatus.ok : exitStatus.failed;
 }

@@ -320,7 +320,7 @@ describe('logfleet verify', () => {
     });
   });
 
-  test('finds an export in a deep folder next to an unreadable folder', async () => {
+  test('ends with 1 if an export is next to an unreadable folder, which may contain other exports', async () => {
     // The path is too long for the system, so no user can read the folder, not even root.
     const half = Array(12).fill('0'.repeat(200)).join('/');
     const lost = join(directory, 'lost\u001b[2J');
@@ -331,10 +331,18 @@ describe('logfleet verify', () => {
       mkdirSync(join(directory, inside), { recursive: true });
       renameSync(join(directory, layout.folder), join(directory, inside, 'export'));
       expect(await verify('.')).toMatchObject({
-        status: 0,
+        status: 1,
+        said: expect.stringMatching(/^Complete: 1,000 rows(?:.|\n)*\n1 export: 1 verified, 0 not\.\n$/m),
         reported: expect.stringMatching(
           /^logfleet verify: not all folders were verified; these could not be read: [ -~]*\(ENAMETOOLONG\)\n$/,
         ),
+      });
+      const document = await verify('.', '-o', 'json');
+      expect([document.status, document.reported]).toEqual([1, '']);
+      expect(JSON.parse(document.said)).toMatchObject({
+        proven: false,
+        exports: [{ proven: true }],
+        unreadFolders: [{ folder: expect.stringContaining(lost), code: 'ENAMETOOLONG' }],
       });
       rmSync(join(directory, 'a'), { recursive: true });
       expect(await verify('.')).toMatchObject({
@@ -392,8 +400,7 @@ describe('logfleet verify', () => {
 });
 
 describe('an address of a store', () => {
-  const place = (text: string, options = {}, env = {}) =>
-    placesOfExports(text, options, { ...recordingContext(), cwd: '/', env })[0];
+  const place = (text: string, options = {}, env = {}) => placesOfExports(text, options, { cwd: '/', env }).places[0];
 
   test.each([
     ['s3://audit/logs/prod/errors/3f2a/manifest.json', 'logs/prod/errors/3f2a'],
