@@ -27,9 +27,11 @@ export type RunProblemKind =
   /** The schedule record contradicts its file name. */
   | 'misnamedRecord'
   | 'missingManifest'
+  /** The manifest is invalid, although its SHA-256 equals the SHA-256 in the record. */
+  | 'damagedManifest'
   /** The manifest's SHA-256 differs from the SHA-256 in the record. */
   | 'changedManifest'
-  /** The manifest is damaged, or differs from the schedule record. */
+  /** The manifest differs from the schedule record. */
   | 'contradictoryManifest'
   /** The export manifest marks a part of the run's time range as incomplete. */
   | 'incomplete'
@@ -40,7 +42,10 @@ export interface RunProblem {
   readonly kind: RunProblemKind;
   /** Path of the schedule record or export manifest, relative to the root of the destination. */
   readonly where: string;
-  /** Explanation for users; may be empty. */
+  /**
+   * Explanation for users; may be empty. For a damaged record or manifest, the explanation is a complete sentence that
+   * names the object.
+   */
   readonly message: string;
   /** Result of verifying the run's files. Present only if the files differ from the export manifest. */
   readonly verification?: Verification;
@@ -161,7 +166,7 @@ async function listNames(
       problems.push({
         kind: 'damagedRecord',
         where: layout.run(times),
-        message: 'its name is not the time range of a run',
+        message: `the name of ${layout.run(times)} is not the time range of a run`,
       });
   }
   return named;
@@ -283,7 +288,7 @@ async function checkedManifest(destination: Destination, record: RunRecord): Pro
     return problem === undefined ? manifest : { kind: 'contradictoryManifest', where, message: problem };
   } catch (error) {
     if (!hasCode(error, 'destination.damaged')) throw error;
-    return { kind: 'contradictoryManifest', where, message: error.message };
+    return { kind: 'damagedManifest', where, message: error.message };
   }
 }
 

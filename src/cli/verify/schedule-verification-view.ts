@@ -56,6 +56,14 @@ export function renderScheduleVerification(
   ];
 }
 
+/** Kinds of problems that mean that a run's manifest is missing or changed. */
+const brokenManifests: readonly RunProblemKind[] = [
+  'missingManifest',
+  'damagedManifest',
+  'changedManifest',
+  'contradictoryManifest',
+];
+
 function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (readonly string[])[] {
   const { gaps, overlaps, runs, rows, bytes, problems, manifests, filesRead, queries, byReceiptTime } = verification;
   const has = (...kinds: readonly RunProblemKind[]) => problems.some(({ kind }) => kinds.includes(kind));
@@ -71,7 +79,7 @@ function checksOf({ verification, manifestsOnly }: ScheduleResult): readonly (re
     ),
     check(
       'manifests',
-      has('missingManifest', 'changedManifest', 'contradictoryManifest', 'incomplete'),
+      has(...brokenManifests, 'incomplete'),
       `${groupedText(manifests)} of ${renderCount(runs, 'export manifest')} match the SHA-256 and time range in the schedule record`,
     ),
     manifestsOnly
@@ -94,8 +102,8 @@ function axisOf(runs: number, byReceiptTime: number): string {
   return `receipt time in ${renderCount(byReceiptTime, 'run')} and message time in ${renderCount(others, 'run')}; at a boundary between the two kinds of runs, a row can be missing or exported twice`;
 }
 
-const problemTexts: { readonly [K in RunProblemKind]: string } = {
-  damagedRecord: 'is damaged',
+/** Texts that follow the name of an object. The explanation of a damaged object already contains its name. */
+const problemTexts: { readonly [K in Exclude<RunProblemKind, 'damagedRecord' | 'damagedManifest'>]: string } = {
   misnamedRecord: 'contradicts its name',
   missingManifest: 'is missing',
   changedManifest: 'is not the recorded manifest',
@@ -104,8 +112,11 @@ const problemTexts: { readonly [K in RunProblemKind]: string } = {
   differentFiles: 'differs from the files',
 };
 
-function renderProblem(problem: RunProblem, { root, storeFlags }: ScheduleResult): string {
-  const { kind, where, message, verification } = problem;
+function renderProblem(
+  { kind, where, message, verification }: RunProblem,
+  { root, storeFlags }: ScheduleResult,
+): string {
+  if (kind === 'damagedRecord' || kind === 'damagedManifest') return message;
   const explanation = message === '' ? '' : `: ${message}`;
   const differences = verification ? `: ${renderCount(verification.differences.length, 'difference')}` : '';
   const hasCommand = kind === 'differentFiles' || kind === 'incomplete';
@@ -156,7 +167,7 @@ function adviceOf({ gaps, overlaps, problems }: ScheduleVerification): readonly 
 /** Returns true if files of a run are missing or changed. Additional files do not count as damage. */
 function isDamage({ kind, verification }: RunProblem): boolean {
   if (kind === 'differentFiles') return !verification?.differences.every((each) => each.kind === 'strayFile');
-  return kind === 'missingManifest' || kind === 'changedManifest' || kind === 'contradictoryManifest';
+  return brokenManifests.includes(kind);
 }
 
 function span({ fromMs, toMs }: TimeRange): string {

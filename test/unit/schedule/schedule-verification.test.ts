@@ -317,6 +317,29 @@ describe('logfleet verify --schedule', () => {
     expect(said).toMatch(toRepair);
   });
 
+  test.each([
+    ['schedule record', () => second().recordName, () => Buffer.from('{')],
+    ['export manifest', () => second().manifestName, storeUnknownManifest],
+  ])('names a damaged %s once', async (_, nameOf, content) => {
+    const name = nameOf();
+    destination.objects.set(name, await content());
+    writeFiles();
+    const { status, said } = await run('--schedule', 'errors');
+    expect(status).toBe(1);
+    expect(said.split('\n').filter((line) => line.includes(name))).toEqual([
+      expect.stringMatching(new RegExp(`^${name} is damaged: (?:(?!${name}).)*; restore the original`)),
+    ]);
+  });
+
+  /** Stores the SHA-256 of an invalid manifest in the record of the second run. Returns this manifest. */
+  async function storeUnknownManifest(): Promise<Uint8Array> {
+    const content = Buffer.from('{"kind":"something else"}');
+    const { record, recordName } = second();
+    destination.objects.delete(recordName);
+    await recordRun(destination, layout, runTimes(record), { ...record, manifestSha256: manifestSha256(content) });
+    return content;
+  }
+
   test('names the command that shows how a run differs from its manifest', async () => {
     unlinkSync(join(directory, second().dataName));
     const { said } = await run('--schedule', 'errors');
