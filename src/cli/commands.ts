@@ -23,10 +23,10 @@ import type { VerifyOptions } from './command/options.ts';
 import type { Shell } from './completion.ts';
 import { fieldFlags, storeFlags } from './export/field-flags.ts';
 import {
+  checkVerifyFlags,
   refuseMixedForms,
   refuseMixedHosts,
   refuseMixedTargets,
-  refuseUnusedFlags,
   requireDirectory,
 } from './flag-conflicts.ts';
 
@@ -381,7 +381,7 @@ Credentials for object stores come from the environment:
       'verify s3://audit/logs/prod/errors/3f2a… --region eu-central-1',
       'verify --schedule /srv/exports/logging/errors --manifests-only',
     ],
-    check: refuseUnusedFlags,
+    check: checkVerifyFlags,
     load: async (command) =>
       command.opts<VerifyOptions>().schedule
         ? (await import('./verify/verify-schedule.ts')).verifyScheduleCommand

@@ -1,7 +1,7 @@
 /** Checks for command lines whose flags and arguments contradict each other. Each check throws a `UsageError`. */
 import type { Command } from 'commander';
 import { invocation } from './command/invocation.ts';
-import type { ExportOptions, ForgetOptions, PauseOptions } from './command/options.ts';
+import type { ExportOptions, ForgetOptions, PauseOptions, StoreOptions } from './command/options.ts';
 import { flagsOfS3, isContainerAddress } from './command/store-address.ts';
 import { UsageError } from './command/usage-error.ts';
 import { fieldFlags, storeFlags } from './export/field-flags.ts';
@@ -77,7 +77,7 @@ export function refuseMixedForms(command: Command): void {
   if (isGiven(command, 'volume'))
     throw new UsageError('--volume is only for an export with a manifest: use -o DIR instead of --volume');
   const options = command.opts<ExportOptions>();
-  if (options.output !== undefined) refuseUnusedStoreFlags(command, `-o ${options.output}`, options.output);
+  if (options.output !== undefined) checkStoreFlags(command, `-o ${options.output}`, options.output);
   const missing = (['query', 'from', 'to'] as const).filter((name) => !options[name]).map((name) => `--${name}`);
   if (missing.length === 0) return;
   const flags = missing.join(' and ');
@@ -86,10 +86,11 @@ export function refuseMixedForms(command: Command): void {
 
 /**
  * Rejects flags of `verify` that have no effect, because the manifest is not in S3 or because `--schedule` is missing.
+ * Rejects an unencrypted store without `--insecure`.
  */
-export function refuseUnusedFlags(command: Command): void {
+export function checkVerifyFlags(command: Command): void {
   const [manifest = ''] = command.args;
-  refuseUnusedStoreFlags(command, manifest, manifest);
+  checkStoreFlags(command, manifest, manifest);
   const ofSchedule = isGiven(command, 'schedule') ? undefined : flagAmong(command, ['manifestsOnly', 'from', 'to']);
   if (ofSchedule)
     throw new UsageError(
@@ -98,9 +99,20 @@ export function refuseUnusedFlags(command: Command): void {
 }
 
 /**
- * Rejects object store flags that have no effect for the destination `place`. Error messages call the destination
- * `name`.
+ * Rejects object store flags that have no effect for the destination `place`, and an unencrypted store without
+ * `--insecure`. Error messages call the destination `name`.
  */
+function checkStoreFlags(command: Command, name: string, place: string): void {
+  refuseUnusedStoreFlags(command, name, place);
+  const { endpoint = '', insecure } = command.opts<StoreOptions>();
+  const isStore = /^(?:s3|gs|https?):\/\//.test(place);
+  if (!isStore || insecure || [place, endpoint].every((address) => URL.parse(address)?.protocol !== 'http:')) return;
+  // The message does not contain the address, which may contain a password.
+  throw new UsageError(
+    'the connection to the store is not encrypted: use an address that begins with https://, or add --insecure',
+  );
+}
+
 function refuseUnusedStoreFlags(command: Command, name: string, place: string): void {
   if (place.startsWith('s3://')) return;
   const isOtherStore = place.startsWith('gs://') || isContainerAddress(place);

@@ -146,7 +146,12 @@ describe('problems name the flag', () => {
     [
       'a store without TLS',
       [...request, '-o', 's3://logs', '--endpoint', 'http://store'],
-      'or set insecure to allow http',
+      'is not encrypted: use an address that begins with https://, or add --insecure',
+    ],
+    [
+      'a container without TLS',
+      [...request, '-o', 'http://127.0.0.1:10000/dev/audit'],
+      'is not encrypted: use an address that begins with https://, or add --insecure',
     ],
     ['an invalid size', [...request, '-o', 'x', '--max-part-size', '3'], '--max-part-size: "3" is not allowed'],
     [

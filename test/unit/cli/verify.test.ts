@@ -371,7 +371,9 @@ describe('logfleet verify', () => {
     ['a path that links to itself', ['itself'], 'itself cannot be read: ELOOP'],
     ['a schedule that links to itself', ['--schedule', 'itself'], 'itself cannot be read: ELOOP'],
     ['a region for a container', ['https://a.blob.core.windows.net/b', '--region', 'x'], '--region has no effect'],
-    ['a store without encryption', ['s3://audit/x', '--endpoint', 'http://127.0.0.1:1'], 'is not encrypted'],
+    ['a store without encryption', ['s3://audit/x', '--endpoint', 'http://127.0.0.1:1'], 'add --insecure'],
+    ['a container without encryption', ['http://127.0.0.1:1/dev/audit'], 'add --insecure'],
+    ['a schedule without encryption', ['gs://a/b', '--schedule', '--endpoint', 'http://x'], 'add --insecure'],
   ])('refuses %s', async (_, args, expected) => {
     symlinkSync('itself', join(directory, 'itself'));
     expect(await verify(...args)).toMatchObject({ status: 2, reported: expect.stringContaining(expected) });
