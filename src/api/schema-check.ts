@@ -218,8 +218,11 @@ function howToList({ example, items }: StructuralSchema, item: string | undefine
 function howToText({ example, default: fallback, enum: choices }: StructuralSchema, value: unknown): string {
   if (choices !== undefined) return `use ${choices.join(' or ')}`;
   const model = example ?? fallback;
-  if (model !== undefined) return `use a string, for example ${flowText(model)}`;
-  return typeof value === 'object' ? 'use one string' : `put it in quotes, for example "${value}"`;
+  if (typeof value !== 'object') {
+    const typical = model === undefined ? '' : `; a typical value is ${flowText(model)}`;
+    return `put it in quotes, for example "${value}"${typical}`;
+  }
+  return model === undefined ? 'use one string' : `use a string, for example ${flowText(model)}`;
 }
 
 function pathOf(pointer: string): JsonPath {
