@@ -13,6 +13,7 @@ import {
   findResource,
   kindNamed,
   type OpenResources,
+  openReader,
   openResources,
   renderRetained,
   retainedIn,
@@ -30,7 +31,7 @@ export async function getCommand(
   nameText: string | undefined,
   options: GetOptions,
   context: CommandContext,
-  { open, clock }: GetDependencies = { open: openResources, clock: systemClock },
+  { open, clock }: GetDependencies = { open: options.watch ? openReader : openResources, clock: systemClock },
 ): Promise<number> {
   const selected = readArguments(kindText, nameText, options);
   const reader = await open(options, context);
@@ -101,9 +102,19 @@ async function gather({
   return (await Promise.all(wanted.map((one) => reader.list(one, namespace)))).flat();
 }
 
+/** Reads the resources before they are followed. If the named resource is missing, also reports errors in manifests. */
+async function gatherFirst(request: GetRequest): Promise<readonly AnyResource[]> {
+  try {
+    return await gather(request);
+  } catch (error) {
+    request.reader.warnOfErrors?.();
+    throw error;
+  }
+}
+
 async function follow(request: GetRequest): Promise<void> {
   const { options, name, reader, context, clock } = request;
-  const first = name !== undefined || reader.isDirectory ? await gather(request) : [];
+  const first = name !== undefined || reader.isDirectory ? await gatherFirst(request) : [];
   const namespace = name === undefined ? request.namespace : first[0]?.metadata.namespace;
   const presenter = createPresenter(request);
   const byKind = new Map<KindName, readonly AnyResource[]>();

@@ -4,7 +4,7 @@
 
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type PlacedFinding, renderFinding } from '../../api/finding.ts';
+import { renderFinding } from '../../api/finding.ts';
 import type { AnyResource } from '../../api/kinds.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { counted } from '../../base/number-text.ts';
@@ -27,14 +27,13 @@ interface DirectoryPorts {
   readonly user: () => string | undefined;
 }
 
-/** Opens a directory of manifests. Warns about manifests with errors, because their resources may be missing. */
+/** Opens a directory of manifests. */
 export async function openDirectory(
   dir: string,
   context: CommandContext,
   ports: DirectoryPorts = { clock: systemClock, user: currentUser },
 ): Promise<ResourceReader> {
   const { directory, view } = await openView(dir, context, ports.clock);
-  warnOfErrors(dir, view, context);
   return {
     isDirectory: true,
     place: dir,
@@ -49,11 +48,17 @@ export async function openDirectory(
     ledgers: view.ledgers,
     follow: (kind, namespace, onChange, signal, onTrouble = () => {}) => {
       const reportTrouble = () => {
-        const [first] = errorsOf(view);
-        onTrouble(first && renderFinding(first));
+        const lines = renderErrors(dir, view);
+        onTrouble(lines.length === 0 ? undefined : lines.join('. '));
       };
       return view.follow(kind, (resources) => onChange(inOrder(resources, namespace)), signal, reportTrouble);
     },
+    warnOfErrors: () =>
+      context.stderr.write(
+        renderErrors(dir, view)
+          .map((line) => `${line}\n`)
+          .join(''),
+      ),
     annotate: (kind, key, { name, value }) =>
       writeUserRequest(directory, kind, key, { [name]: value ?? null }, { by: ports.user(), atMs: ports.clock.now() }),
     pauseOfAll: () => view.settings(),
@@ -71,22 +76,17 @@ export async function openDirectory(
   };
 }
 
-/** Returns the errors in the manifests of a directory, without the warnings. */
-function errorsOf(view: DirectoryView): readonly PlacedFinding[] {
-  return view.problems().filter(({ severity }) => severity === 'error');
-}
-
-/** Prints the first error in the manifests of a directory, and the number of other errors. */
-function warnOfErrors(dir: string, view: DirectoryView, { stderr }: Pick<CommandContext, 'stderr'>): void {
-  const [first, ...others] = errorsOf(view);
-  if (first) stderr.write(`${renderFinding(first)}\n`);
-  // Prints only the first error in full, so that many errors do not hide the output of the command.
-  if (others.length > 0) {
-    const more = counted(others.length, 'more error');
-    stderr.write(
-      `${more} in the manifests of ${dir}. To list all errors: ${invocation('validate')} ${shellWord(dir)}\n`,
-    );
-  }
+/** Renders the first error in the manifests of a directory, and the number of other errors. */
+function renderErrors(dir: string, view: DirectoryView): readonly string[] {
+  const [first, ...others] = view.problems().filter(({ severity }) => severity === 'error');
+  if (!first) return [];
+  if (others.length === 0) return [renderFinding(first)];
+  // Renders only the first error in full, so that many errors do not hide the output of the command.
+  const more = counted(others.length, 'more error');
+  return [
+    renderFinding(first),
+    `${more} in the manifests of ${dir}. To list all errors: ${invocation('validate')} ${shellWord(dir)}`,
+  ];
 }
 
 /** Returns the user name of this process, or undefined if the numeric user ID of the process has no name. */

@@ -17,10 +17,18 @@ export type OpenResources = (
 ) => Promise<ResourceReader>;
 
 /**
- * Opens the directory given with `--dir`. Without `--dir`, connects to the cluster of the kubeconfig.
+ * Opens the directory given with `--dir`, and reports errors in its manifests. Without `--dir`, connects to the cluster
+ * of the kubeconfig.
  * @param instead advice for users without a cluster
  */
 export const openResources: OpenResources = async (options, context, instead) => {
+  const reader = await openReader(options, context, instead);
+  reader.warnOfErrors?.();
+  return reader;
+};
+
+/** Opens a directory or a cluster, for commands that follow the resources. `follow` reports errors in manifests. */
+export const openReader: OpenResources = async (options, context, instead) => {
   if (options.dir !== undefined) {
     const { openDirectory } = await import('./directory-access.ts');
     return openDirectory(options.dir, context);

@@ -59,6 +59,11 @@ export interface ResourceReader {
     signal: AbortSignal,
     onTrouble?: (message: string | undefined) => void,
   ): Promise<void>;
+  /**
+   * Reports manifests with errors on stderr, because their resources may be missing. This method is absent for a
+   * cluster.
+   */
+  warnOfErrors?(): void;
   annotate(kind: KindName, key: ResourceKey, annotation: Annotation): Promise<void>;
   /**
    * Returns a warning if no operator process is working on the resources. Returns no warning if it is unknown whether

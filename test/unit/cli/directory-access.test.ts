@@ -9,7 +9,7 @@ import { pauseAllCommand, pauseCommand, resumeCommand } from '../../../src/cli/p
 import { openDirectory } from '../../../src/cli/resources/directory-access.ts';
 import { recordFiles } from '../../../src/host/directory/resource-records.ts';
 import { readUserRequests } from '../../../src/host/directory/user-requests.ts';
-import { recordingContext } from '../../support/recording-context.ts';
+import { recordingContext, type Terminal } from '../../support/recording-context.ts';
 import { settleFiles, VirtualClock } from '../../support/virtual-clock.ts';
 import { sampleExport } from './sample-export.ts';
 import { rollingStatus, samplePolicy } from './sample-policy.ts';
@@ -42,6 +42,7 @@ afterEach(async () => {
 async function open(context = recordingContext()) {
   const clock = new VirtualClock(undefined, settleFiles);
   const reader = await openDirectory(directory, context, { clock, user: () => 'alice' });
+  reader.warnOfErrors?.();
   return { reader, clock, context };
 }
 
@@ -235,6 +236,44 @@ describe('a directory', () => {
     expect(await say(false, 1)).toBe(
       'everything in DIR: still paused by the ConfigMap logfleet-settings in DIR/settings.yaml. To resume, change the manifest.\n',
     );
+  });
+
+  describe('with an error in a manifest', () => {
+    beforeEach(() => writeFile(join(directory, 'bad.yaml'), manifest('bad').replace('19.500-1', 'newest')));
+
+    it.each([undefined, { columns: 200, rows: 40 }])('is watched by get, with a single report', async (terminal) => {
+      const { done, context } = watch(undefined, terminal);
+      await done;
+      const shown = `${context.stdout.text}${context.stderr.text}`;
+      expect(shown.match(/bad\.yaml:6:\d+: spec\.target\.version: /g)).toHaveLength(1);
+    });
+
+    it('is watched by get, with the number of other errors', async () => {
+      await writeFile(join(directory, 'worse.yaml'), manifest('worse').replace('19.500-1', 'newest'));
+      const { done, context } = watch();
+      await done;
+      expect(context.stderr.text).toMatch(
+        /bad\.yaml:6:.*\. 1 more error in the manifests of .*\. To list all errors: logfleet validate \S+\n/,
+      );
+    });
+
+    it('is not watched if the named resource is missing, but the error is reported', async () => {
+      const { done, context } = watch('bad');
+      await expect(done).rejects.toMatchObject({ code: 'cli.notFound' });
+      expect(context.stderr.text.match(/bad\.yaml:6:\d+: spec\.target\.version: /g)).toHaveLength(1);
+    });
+
+    /** Starts `logfleet get cvp --watch`. Stops the command when it has shown the resource `production`. */
+    function watch(name?: string, terminal?: Terminal) {
+      const context = recordingContext(terminal);
+      const write = context.stdout.write;
+      context.stdout.write = (text) => {
+        write.call(context.stdout, text);
+        if (text.includes('production')) context.stop('SIGINT');
+      };
+      const done = getCommand('cvp', name, { output: 'table', watch: true, dir: directory }, context);
+      return { done, context };
+    }
   });
 
   it('is shown by get, with namespaces', async () => {
