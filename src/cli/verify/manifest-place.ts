@@ -145,7 +145,7 @@ function foldersOf(text: string, cwd: string): FoundExports {
   );
 }
 
-/** Renders the names of unreadable folders, such as lost+found, as the end of a message. */
+/** Renders the names of unreadable folders as the end of a message. */
 export function renderUnread([first, ...more]: readonly UnreadFolder[]): string {
   if (first === undefined) return '';
   const others = more.length === 0 ? '' : ` and ${counted(more.length, 'other folder')}`;
@@ -166,10 +166,18 @@ function findExports(folder: string, found: FoundExports): FoundExports {
   if (typeof entries === 'string') found.unread.push({ folder, code: entries });
   else if (entries.some(({ name }) => name === manifestFile || name === planFile)) found.folders.push(folder);
   else {
-    const inner = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
+    const inner = entries.filter((entry) => entry.isDirectory() && !isForeign(entry.name));
     for (const { name } of inner) findExports(join(folder, name), found);
   }
   return found;
+}
+
+/**
+ * Returns true for hidden folders, and for the folder that ext4 creates in the root of a volume, which only root can
+ * read.
+ */
+function isForeign(name: string): boolean {
+  return name.startsWith('.') || name === 'lost+found';
 }
 
 /** Returns the entries of a folder. If the folder cannot be read, returns the error code. */

@@ -344,6 +344,9 @@ describe('logfleet verify', () => {
         exports: [{ proven: true }],
         unreadFolders: [{ folder: expect.stringContaining(lost), code: 'ENAMETOOLONG' }],
       });
+      renameSync(lost, join(directory, 'lost+found'));
+      expect(await verify('.')).toMatchObject({ status: 0, reported: '' });
+      renameSync(join(directory, 'lost+found'), lost);
       rmSync(join(directory, 'a'), { recursive: true });
       expect(await verify('.')).toMatchObject({
         status: 2,
