@@ -179,14 +179,14 @@ export class ExportRuntime {
 
   /**
    * Returns the health of a complete, failed or paused export. Returns undefined if the export's Secrets must be read
-   * to determine its health (C1).
+   * to determine its health (C1), for example because a user has requested a check.
    */
   #knownHealth(resource: SearchExport): ExportHealth | undefined {
-    const isAsked = unconfirmedRequest(resource) !== undefined;
+    if (unconfirmedRequest(resource) !== undefined) return undefined;
     const complete = shownComplete(resource);
-    if (complete) return isAsked ? undefined : shownHealth(complete);
+    if (complete) return shownHealth(complete);
     const failed = findCondition(resource.status?.conditions, 'Failed');
-    if (failed && !isAsked && failed.observedGeneration === resource.metadata.generation) return shownHealth(failed);
+    if (failed?.observedGeneration === resource.metadata.generation) return shownHealth(failed);
     const pausedBy = this.#pausedBy(resource);
     return pausedBy === undefined || failed ? undefined : exportHealth({ pausedBy, wording: this.#options.wording });
   }
@@ -216,13 +216,10 @@ export class ExportRuntime {
     const shownView = view && this.#rejection ? { ...view, lastError: this.#rejection } : view;
     this.#awaitSecrets(resource, pausedBy === undefined ? (problem ?? view?.lastError) : undefined, changes);
     if (view?.searches === 0 && this.#isOutdated) this.#end();
-    // The status shows a complete export as complete while it is being checked, unless the check fails.
     const isChecking = problem?.handling.kind !== 'stall' && (view?.isChecking ?? true);
-    const trouble = problem ?? view?.lastError;
-    // A failure of the destination often disappears within a few attempts. During these attempts, the export is still
-    // shown as complete. If the failures continue, it no longer is.
-    const isShort = !problem && trouble?.handling.kind === 'backoff' && !view?.hasFailedOften;
-    const complete = isChecking && (!trouble || isShort) ? shownComplete(resource) : undefined;
+    const isCheckProceeding = isChecking && !problem && !hasLastingFailure(view);
+    // The status shows a complete export as complete while it is being checked, unless the check fails.
+    const complete = isCheckProceeding ? shownComplete(resource) : undefined;
     const health = complete
       ? shownHealth(complete)
       : exportHealth({ pausedBy, problem, view: shownView, limits, wording: this.#options.wording });
@@ -238,7 +235,7 @@ export class ExportRuntime {
     const refusedMs = holdMs(problem, accounts.refusedForMs(secretOf(resource)));
     const problemMs = problem ? Math.min(recheckMs(problem), refusedMs) : Number.POSITIVE_INFINITY;
     const delayMs = Math.min(statusDelayMs, problemMs, view?.requeueAfterMs ?? Number.POSITIVE_INFINITY);
-    const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling && !(isChecking && (!trouble || complete));
+    const isIdle = (view?.searches ?? 0) === 0 && !health.reconciling && !isCheckProceeding;
     return untilRemoval(this.#publisher.latest(resource), this.#options, delayMs, isIdle);
   }
 
@@ -319,7 +316,7 @@ export class ExportRuntime {
   }
 
   /** `hasChecked` is true if the status may confirm the user's last request for a check. */
-  async #publish(resource: SearchExport, health: ExportHealth, view?: WorkView, hasChecked = true): Promise<number> {
+  async #publish(resource: SearchExport, health: ExportHealth, view?: WorkView, hasChecked = false): Promise<number> {
     const { clock } = this.#options;
     const startedAtMs = this.#startedAtMs ?? startOf(resource) ?? clock.now();
     const before = this.#publisher.known(resource);
@@ -414,6 +411,14 @@ const refusals: ReadonlySet<string> = new Set(['destination.credentials', 'desti
  */
 function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): boolean {
   return status?.manifest !== undefined && view !== undefined && view.stage !== 'loading' && !view.manifest;
+}
+
+/**
+ * Returns true if the last failure is not expected to disappear within a few attempts, as a failure of the destination
+ * often does.
+ */
+function hasLastingFailure(view: WorkView | undefined): boolean {
+  return view?.lastError !== undefined && (view.lastError.handling.kind !== 'backoff' || view.hasFailedOften);
 }
 
 /** Returns true if the status shows that the export is complete, and confirms the user's last request for a check. */

@@ -176,6 +176,42 @@ describe('a requested check', () => {
     expect(world.reason).toBe('Exported');
   });
 
+  test('of a complete export prevents its removal while the check fails', async () => {
+    const world = new CheckWorld();
+    await world.ended('Exported', { ttlSecondsAfterFinished: 600 });
+    world.strike = (call) => (isRead(call) ? { failure: 'away' } : undefined);
+    world.request('again');
+    expect(await world.untilReason('DestinationUnavailable', minuteMs)).toBe(true);
+    await world.world.clock.advance(20 * minuteMs);
+    expect(world.reason).toBe('DestinationUnavailable');
+    world.strike = () => undefined;
+    expect(await world.world.until(() => !world.status, 10 * minuteMs)).toBe(true);
+  });
+
+  test.each([
+    ['', false],
+    [' after a restart', true],
+  ])('of a paused export reads the destination before it is confirmed%s', async (_, isRestarted) => {
+    const world = new CheckWorld(slow);
+    world.add();
+    const process = world.start();
+    expect(await world.world.until(() => (world.status?.progress?.intervalsDone ?? 0) > 1, 30 * minuteMs)).toBe(true);
+    world.patch({ spec: { paused: true } });
+    expect(await world.untilReason('Paused')).toBe(true);
+    await world.world.clock.advance(5 * minuteMs);
+    if (isRestarted) process.kill();
+    const { opened, jobsCreated } = world;
+    const release = world.hold(isRead);
+    world.request('again');
+    if (isRestarted) world.start();
+    await world.world.clock.advance(minuteMs);
+    expect([world.reason, world.confirmed, world.opened]).toEqual(['Paused', undefined, opened + 1]);
+    release();
+    expect(await world.untilConfirmed('again')).toBe(true);
+    await world.world.clock.advance(5 * minuteMs);
+    expect([world.reason, world.opened, world.jobsCreated]).toEqual(['Paused', opened + 1, jobsCreated]);
+  });
+
   test('of a complete export leaves its completion time and its conditions as they are', async () => {
     const world = new CheckWorld();
     await world.ended('Exported');
