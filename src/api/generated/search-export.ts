@@ -614,15 +614,16 @@ export interface SearchExportStatus {
   /**
    * Last value of the annotation `logfleet.dev/requestedAt` that logfleet has processed. A longer value is truncated to
    * 256 characters. If the annotation gets a new value, logfleet checks the export again. `lastHandledReconcileAt` is
-   * set to this value when the check has ended or, with `execution.mode: Job`, when the export starts again.
+   * set to this value when the check has ended. With `execution.mode: Job`, the check ends when the export's new Job
+   * has ended.
    */
   readonly lastHandledReconcileAt?: string;
   /** Short texts about the export for the columns of `kubectl get`. */
   readonly summary?: SummaryStatus;
   /**
    * Time at which the export started. If the export starts again because its export manifest was removed, this field
-   * shows the time of the new start. If `spec.execution.mode` is `Operator`, `spec.activeDeadlineSeconds` is counted
-   * from this time.
+   * shows the time of the new start. With `execution.mode: Job`, an export that has ended also starts again if a person
+   * requests a check. If `spec.execution.mode` is `Operator`, `spec.activeDeadlineSeconds` is counted from this time.
    */
   readonly startTime?: string;
   /**

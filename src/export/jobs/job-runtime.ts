@@ -29,7 +29,7 @@ import {
   untilRemoval,
   waiterOf,
 } from '../resource/export-resource.ts';
-import { wantedShare } from '../resource/export-spec.ts';
+import { startOf, wantedShare } from '../resource/export-spec.ts';
 import {
   type ExportHealth,
   endedHealth,
@@ -124,11 +124,6 @@ export class JobRuntime {
   #handledRequest: string | undefined;
   /** Uids of the Jobs that this object has deleted. The cache may still contain these Jobs. */
   readonly #deleted = new Set<string>();
-  /**
-   * Time at which the work began again after a user's request for a retry. If undefined, the start time is taken from
-   * the status.
-   */
-  #startedAtMs: number | undefined;
   #isClosed = false;
   #isLeft = false;
   #isDormant = false;
@@ -173,13 +168,15 @@ export class JobRuntime {
     }
     const isAsked = this.#isAsked(resource);
     const end = isAsked ? undefined : endOf(resource);
-    const found: Found = end ? { health: end } : await this.#find(resource, isAsked);
-    const { reconciling } = found.health;
+    const found: Found = end ? { health: end } : await this.#find(resource);
+    const { reconciling, isComplete, stalled } = found.health;
+    // A check ends with the result of the Job that the user requested, or with a problem that the user must solve.
+    const isChecking = isAsked && !isComplete && !stalled;
     // An export without a Job and without a delay is waiting for other Jobs to release their request limits.
     this.#waitsForShare = reconciling && found.job === undefined && found.delayMs === undefined;
     const health = found.stall ? shownHealth(found.stall) : found.health;
     const shown = { ...found, health };
-    const essentials = this.#essentials(resource, shown);
+    const essentials = this.#essentials(resource, shown, isChecking);
     const repeatMs = repeatDelayMs(essentials, this.#options.clock.now());
     // The next Job is overdue if its start time has passed, but a pod of the previous Job has not ended yet.
     const { delayMs = repeatMs > 0 ? repeatMs : shortestStallMs } = found;
@@ -202,11 +199,11 @@ export class JobRuntime {
     return true;
   }
 
-  async #find(resource: SearchExport, isAsked: boolean): Promise<Found> {
+  async #find(resource: SearchExport): Promise<Found> {
     const { changes } = this.#options.accounts.secrets;
     let found: Found;
     try {
-      found = await this.#findJob(resource, isAsked);
+      found = await this.#findJob(resource);
     } catch (error) {
       if (!isExpected(error)) throw error;
       if (error.code === 'host.conflict' || error.code === 'host.gone') throw error;
@@ -217,14 +214,14 @@ export class JobRuntime {
   }
 
   /** Finds or creates the export's Job, unless the export is paused. Throws if the Job cannot be created. */
-  async #findJob(resource: SearchExport, isAsked: boolean): Promise<Found> {
+  async #findJob(resource: SearchExport): Promise<Found> {
     const { host, shares } = this.#options;
     const store = host.workerJobs;
     if (!host.isCluster) throw noJobs(noCluster);
     if (!store || !shares) throw noJobs(`this operator cannot create Kubernetes Jobs: ${component}`);
     if (!store.synced()) throw listProblem(store);
     const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
-    if (pausedBy === undefined) return this.#followJob(resource, store, shares, isAsked);
+    if (pausedBy === undefined) return this.#followJob(resource, store, shares);
     for (const job of store.jobsOf(this.uid))
       if (!this.#hasEnded(job, store) || !isOfRun(job.metadata.name, resource)) await store.remove(job);
     // A failed export has nothing to pause, and must not get another Job when it is resumed.
@@ -232,7 +229,7 @@ export class JobRuntime {
     return failed ?? { health: exportHealth({ pausedBy, wording: resourceWording }) };
   }
 
-  async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares, isAsked: boolean): Promise<Found> {
+  async #followJob(resource: SearchExport, store: WorkerJobs, shares: JobShares): Promise<Found> {
     const { account, identity, problem } = await this.#resolve(resource, store);
     const jobs = store.jobsOf(this.uid);
     const job = jobs.find((each) => this.#isKept(each, resource, store, identity));
@@ -259,7 +256,6 @@ export class JobRuntime {
     const former = failureOf(shown) ?? waitingStallOf(ofSameCause, this.#options.clock.now());
     if (former) return former;
     if (!identity) return this.#keepStall(shown, { ...foundProblem(problem), former: shown?.kubernetesJob });
-    if (isAsked) this.#startedAtMs = this.#options.clock.now();
     // A new Job waits until the request limits of the previous Job are free again. Otherwise, the new Job would get
     // fewer workers.
     const isBusy = jobs.length > 0 || shares.isHeldBy(this.uid, { ...this.key, name: jobName(identity) });
@@ -478,21 +474,22 @@ export class JobRuntime {
     accounts.secrets.wait(waiterOf(this.key), keys, changes, () => enqueue(this.key));
   }
 
-  #essentials(resource: SearchExport, { health, job, state, former }: Found): NonNullable<SearchExport['status']> {
+  /** `isChecking` is true if the check that the user requested last has not ended. */
+  #essentials(resource: SearchExport, { health, job, state, former }: Found, isChecking: boolean): SearchExportStatus {
     const { clock } = this.#options;
     const known = this.#publisher.known(resource);
     const { completionTime: _, ...unended } = known ?? {};
     const before = job !== undefined && job !== known?.kubernetesJob?.name ? unended : known;
-    const startedAtMs = this.#startedAtMs ?? (Date.parse(before?.startTime ?? '') || clock.now());
+    // An export that had ended starts again when a user requests a check.
+    const startsAgain = isChecking && known?.completionTime !== undefined;
+    const startedAtMs = (startsAgain ? undefined : startOf(resource)) ?? clock.now();
     const {
       kubernetesJob: __,
       workers: ___,
       ...essentials
     } = describeExportEssentials({
       ...{ resource, before, health, startedAtMs, definition: undefined, view: undefined, wallMs: clock.now() },
-      // The status can confirm the user's request immediately, because it no longer shows an earlier result. Without a
-      // result in the status, another process would still continue the check.
-      hasChecked: true,
+      hasChecked: !isChecking,
     });
     const failedPods = state?.failedPods ?? 0;
     const isOver = state?.phase === 'complete' || state?.phase === 'failed';

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { hourMs, minuteMs } from '../../../src/base/time-units.ts';
 import { jobsPath, podsPath } from '../../support/job-controller.ts';
 import { exportsCollection } from '../../support/world.ts';
+import type { ExportWorld } from './export-world.ts';
 import { failedWorld, failOnce, inJob, jobWorld, stalledPod, stalledWorld } from './job-world.ts';
 
 describe('an export in a Kubernetes Job', () => {
@@ -64,7 +65,7 @@ describe('an export in a Kubernetes Job', () => {
     });
   });
 
-  test('that is complete runs again although the operator ends as soon as it has confirmed the request', async () => {
+  test('that is complete confirms a request when its next Job has ended, although the operator ends before', async () => {
     const { world, controller } = jobWorld();
     let pods = 0;
     controller.onPod = () => {
@@ -74,13 +75,40 @@ describe('an export in a Kubernetes Job', () => {
     world.add(inJob);
     const operator = world.start();
     expect(await world.untilReason('Exported')).toBe(true);
+    const { startTime } = world.status ?? {};
     world.annotate('logfleet.dev/requestedAt', 'now');
-    expect(await world.world.until(() => world.status?.lastHandledReconcileAt === 'now', hourMs)).toBe(true);
-    expect([pods, world.condition('Complete')]).toEqual([1, undefined]);
+    expect(await world.untilReason('JobPending', minuteMs)).toBe(true);
+    const again = world.status;
+    expect([pods, world.condition('Complete'), again?.completionTime]).toEqual([1, undefined, undefined]);
+    expect(again?.startTime).not.toBe(startTime);
     operator.kill();
     world.start();
-    expect(await world.world.until(() => pods === 2 && world.reason === 'Exported', hourMs)).toBe(true);
+    const isAtWork = () => pods === 2 && world.reason === 'Exporting';
+    expect(await world.world.until(isAtWork, 5 * minuteMs)).toBe(true);
+    expect([world.status?.startTime, world.status?.lastHandledReconcileAt]).toEqual([again?.startTime, undefined]);
+    expect(await world.untilReason('Exported', hourMs)).toBe(true);
+    expect([pods, world.status?.lastHandledReconcileAt]).toEqual([2, 'now']);
   });
+
+  test.each([
+    ['its Secret is missing', (world: ExportWorld) => world.removeSecret(), 'SecretNotFound', 'now'],
+    ['it is paused', (world: ExportWorld) => world.annotate('logfleet.dev/paused', 'true'), 'Paused', undefined],
+  ])(
+    'that is complete confirms a request only if a person must correct something, while %s',
+    async (_, hinder, reason, confirmed) => {
+      const { world } = jobWorld();
+      world.add(inJob);
+      world.start();
+      expect(await world.untilReason('Exported')).toBe(true);
+      // The operator reads a Secret again when its copy is a minute old.
+      await world.world.until(() => false, 2 * minuteMs);
+      hinder(world);
+      world.annotate('logfleet.dev/requestedAt', 'now');
+      expect(await world.untilReason(reason, 5 * minuteMs)).toBe(true);
+      await world.world.until(() => false, minuteMs);
+      expect([world.reason, world.status?.lastHandledReconcileAt]).toEqual([reason, confirmed]);
+    },
+  );
 
   test.each([
     ['MaxMessagesReached', 'failed'],
@@ -154,7 +182,8 @@ describe('an export in a Kubernetes Job', () => {
       world.start();
       expect(await world.untilReason('Exporting')).toBe(true);
       world.annotate('logfleet.dev/requestedAt', 'now');
-      await world.world.until(() => world.status?.lastHandledReconcileAt === 'now', 5 * minuteMs);
+      await world.world.until(() => false, 5 * minuteMs);
+      expect(world.status?.lastHandledReconcileAt).toBeUndefined();
       mayEnd = true;
       const [job] = jobs();
       const hasFailed = () => JSON.stringify(jobs()[0]?.status ?? {}).includes('"Failed"');
@@ -163,6 +192,9 @@ describe('an export in a Kubernetes Job', () => {
       for (const pod of controller.running) controller.kill(pod, 143);
       const isAnother = () => jobs().length === 1 && jobs()[0]?.metadata.uid !== job?.metadata.uid;
       expect(await world.world.until(isAnother, hourMs)).toBe(true);
+      expect(world.status?.lastHandledReconcileAt).toBeUndefined();
+      expect(await world.untilReason(reason, hourMs)).toBe(true);
+      expect(world.status?.lastHandledReconcileAt).toBe('now');
     },
   );
 
