@@ -43,7 +43,10 @@ export interface SettingsRequest {
   readonly writer: AnnotationWriter;
 }
 
-/** Stores a user's request to set annotations on a resource, with one file for each annotation. */
+/**
+ * Stores a user's request to set annotations on a resource, with one file for each annotation. Cancels an earlier
+ * request to discard the resource's state.
+ */
 export async function writeUserRequest(
   directory: string,
   kind: KindName,
@@ -52,6 +55,8 @@ export async function writeUserRequest(
   writer?: AnnotationWriter,
 ): Promise<void> {
   const state = new StateDirectory(directory);
+  const forget = state.requestFile(kind, { namespace, name });
+  if (decodeRequest(await readIfPresent(forget))?.forget) await removeDurably(forget);
   for (const [annotation, value] of Object.entries(annotations)) {
     await writeFile(state, state.requestFile(kind, { namespace, name }, annotation), {
       ...{ kind, namespace, name },

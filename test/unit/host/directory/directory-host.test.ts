@@ -740,6 +740,22 @@ describe('requests', () => {
     });
   });
 
+  test('cancel an earlier `logfleet forget`', async () => {
+    const place = new Workplace();
+    place.write('web.yaml', policy('web'));
+    const key = { namespace: 'logging', name: 'web' };
+    await writeForgetRequest(place.directory, 'CollectorVersionPolicy', key, author(0));
+    await writeUserRequest(
+      place.directory,
+      'CollectorVersionPolicy',
+      key,
+      { 'logfleet.dev/paused': 'true' },
+      author(1),
+    );
+    const host = await place.open();
+    expect(get(host, 'web').metadata.annotations).toEqual({ 'logfleet.dev/paused': 'true' });
+  });
+
   test('replace annotations in a file of an older version, which contains several', async () => {
     const place = new Workplace();
     place.write('web.yaml', policy('web'));
