@@ -109,7 +109,7 @@ function missingVerdict(truth: Truth, policy: CollectorVersionPolicy, verdict: R
       return mayBeBeyondTolerance(truth, policy) ? undefined : 'is stopped without a reason';
     case 'StageInconclusive':
       if (isApprovedLater(plan, policy)) return 'is inconclusive, and a person approves it later';
-      return isInconclusive(policy) ? undefined : 'is inconclusive, although a collector runs the target';
+      return stoppedWithoutUpdate(truth, policy) ? undefined : 'is inconclusive, although a collector ran the target';
     case 'Aborted':
       return wasAborted(truth, policy) ? undefined : 'is aborted without a request';
     case 'CollectorsFailed':
@@ -166,8 +166,14 @@ function isHeldByFailures({ status }: CollectorVersionPolicy): boolean {
   return status?.stages?.some(({ state }) => state === 'Failed') ?? false;
 }
 
-function isInconclusive({ status }: CollectorVersionPolicy): boolean {
-  return status?.stages?.some(({ state, updated }) => state === 'Stopped' && updated === 0) ?? false;
+/**
+ * Reports whether no collector of the stage ran the target when the rollout stopped. Later, collectors that run the
+ * target may return from another policy, but only a user can end the stop (R6).
+ */
+function stoppedWithoutUpdate({ statuses }: Truth, { metadata, status }: CollectorVersionPolicy): boolean {
+  const { time } = status?.rollout?.stopped ?? {};
+  const shown = statuses.filter((one) => one.uid === metadata.uid && one.status.rollout?.stopped?.time === time);
+  return shown.some((one) => one.status.stages?.some(({ state, updated }) => state === 'Stopped' && updated === 0));
 }
 
 /**

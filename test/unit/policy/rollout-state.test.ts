@@ -7,7 +7,7 @@ import type { Decision } from '../../../src/policy/decide.ts';
 import type { Entry, LedgerHeader, StageRecord } from '../../../src/policy/ledger/ledger.ts';
 import type { WaitCause } from '../../../src/policy/rollout/wait-cause.ts';
 import type { Collector } from '../../../src/service/collectors/upgrade-service.ts';
-import { collector, endedEntry, epochMs, openEntry, stageOf, stageRecord, target } from './builders.ts';
+import { claimant, collector, endedEntry, epochMs, openEntry, stageOf, stageRecord, target } from './builders.ts';
 import { type ChangedInput, decided, PolicyBench } from './policy-bench.ts';
 
 const canary = stageOf('canary', { selector: { matchNames: ['web-1', 'web-2'] }, soakDuration: '1h' });
@@ -295,6 +295,24 @@ describe('an inconclusive stage', () => {
   test('stops the rollout also when its collectors are no longer listed at the end of the soak', () => {
     const started = { upgraded: true, updatedAtMs: epochMs } as const;
     expect(decision({ fleet: ['gone', 'gone', 'there'], started }).header.stop?.kind).toBe('inconclusive');
+  });
+
+  test('stops the rollout when another policy takes its collectors during the soak, and stays stopped after their return', () => {
+    const bench = benchOf({
+      fleet: ['upgraded', 'upgraded', 'there'],
+      started: { updatedAtMs: epochMs + hourMs + 1 },
+    });
+    bench.ownership.register(claimant('b', { priority: 9 }));
+    for (const id of ['1', '2']) bench.ownership.claim('b', id);
+    bench.sync();
+    const taken = decided(bench, { nowMs });
+    expect(taken.header.stop?.kind).toBe('inconclusive');
+    bench.write(taken);
+    bench.ownership.retire('b');
+    bench.sync();
+    const returned = decided(bench, { nowMs });
+    expect(bench.memberIndex.stageCounts(0).updated).toBe(2);
+    expect(returned.health.reason).toBe('StageInconclusive');
   });
 
   const stopped: StateSetting = {
