@@ -207,14 +207,13 @@ export class Ownership {
 
   /**
    * Removes a policy's upgrades from this table, before the caller adds the upgrades from the policy's stored ledger.
-   * An upgrade that the service has accepted, but that the stored ledger does not contain, stays in the table as an
-   * orphan.
-   * @param isStored reports whether the stored ledger contains the upgrade
+   * An upgrade that may be running, but that the stored ledger does not contain, stays in the table as an orphan.
+   * @param isCovered reports whether the stored ledger contains the upgrade, or the upgrade was never requested
    */
-  forgetFlights(policy: string, isStored: (id: string, taskId: string) => boolean): void {
+  forgetFlights(policy: string, isCovered: (id: string, taskId: string | undefined) => boolean): void {
     for (const [id, flight] of this.#flights) {
       if (flight.policy !== policy) continue;
-      if (flight.taskId === undefined || isStored(id, flight.taskId)) this.#flights.delete(id);
+      if (isCovered(id, flight.taskId)) this.#flights.delete(id);
       else this.#flights.set(id, { ...flight, policy: noPolicy });
       this.#endedUpgrades.delete(id);
       this.#touch(id, policy);

@@ -179,7 +179,7 @@ export class Gatherer {
   async #load(policy: CollectorVersionPolicy, bound: Bound): Promise<void> {
     const { policyLedger, tasks } = this.#runtime;
     const isReadAnew = policyLedger.known === undefined;
-    await policyLedger.load(policy, bound);
+    await policyLedger.load(policy, bound, this.#runtime.neverSent());
     const ledger = policyLedger.known;
     if (isReadAnew && ledger) tasks.keepOnly((id, taskId) => ledger.entry(id)?.open?.taskId === taskId);
   }

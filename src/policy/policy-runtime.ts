@@ -83,6 +83,11 @@ export class PolicyRuntime implements PostingPolicy {
     return this.policyLedger.known === undefined && this.#posting?.hasUnanswered === true;
   }
 
+  /** Returns the collectors with an upgrade that this process has planned, but never requested. */
+  neverSent(): Iterable<string> {
+    return this.#posting?.neverSent() ?? [];
+  }
+
   /** Reports whether every upgrade request has been answered, and all responses are stored and shown in the status. */
   isIdle(): boolean {
     return this.#posting?.isIdle !== false && !this.publisher.heldBack;
@@ -92,7 +97,7 @@ export class PolicyRuntime implements PostingPolicy {
   close(): void {
     const { binding } = this;
     this.#closed = true;
-    for (const id of this.#posting?.neverSent() ?? []) binding.bound?.ownership.ended(id, this.owner.uid);
+    for (const id of this.neverSent()) binding.bound?.ownership.ended(id, this.owner.uid);
     this.#posting?.close();
     this.#tasks?.close();
     this.messages.close();

@@ -81,8 +81,15 @@ export class PolicyLedger {
     this.#stored = 'unread';
   }
 
-  /** Reads the stored ledger unless it is in memory. */
-  async load(policy: CollectorVersionPolicy, { account, ownership }: Bound): Promise<void> {
+  /**
+   * Reads the stored ledger unless it is in memory.
+   * @param neverSent collectors with an upgrade that this process has planned, but never requested
+   */
+  async load(
+    policy: CollectorVersionPolicy,
+    { account, ownership }: Bound,
+    neverSent: Iterable<string>,
+  ): Promise<void> {
     // Task ids are valid only for one service (U1).
     if (this.#ledger && this.#ledger.header.service !== account.serviceId) this.#ledger = undefined;
     if (this.#stored !== 'unread') return;
@@ -93,9 +100,12 @@ export class PolicyLedger {
     const header = ledger ? undefined : headerFromStatus(policy, clock.now());
     if (header) ledger = new Ledger(header);
     this.#stored = ledger ? 'read' : 'missing';
+    const unsent = new Set(neverSent);
     ownership.forgetFlights(owner.uid, (id, taskId) => {
       const { open, ending } = ledger?.entry(id) ?? {};
-      return open !== undefined || ending?.taskId === taskId;
+      // The ended attempt may be the upgrade without a task id.
+      const isEnded = ending !== undefined && (taskId === undefined || taskId === ending.taskId);
+      return open !== undefined || isEnded || unsent.has(id);
     });
     if (ledger?.header.service !== account.serviceId) return;
     ledger.setHeader(adoptRolloutState(policy, ledger.header, this.#written));
@@ -170,8 +180,9 @@ export class PolicyLedger {
 
 /**
  * Returns the attempts that only the status contains. Leaves out upgrades that are in the ownership table without a
- * policy, because the next decision takes them over from this table.
+ * policy but with a task id, because the next decision takes them over from this table.
  */
 function changesFromStatus({ status }: CollectorVersionPolicy, ledger: Ledger, ownership: Ownership, nowMs: number) {
-  return adoptFromStatus(status, ledger, nowMs).filter(({ collectorId }) => !ownership.orphan(collectorId));
+  const isOrphan = (id: string) => ownership.orphan(id)?.taskId !== undefined;
+  return adoptFromStatus(status, ledger, nowMs).filter(({ collectorId }) => !isOrphan(collectorId));
 }

@@ -1,6 +1,7 @@
 /** Tests a policy that is deleted and recreated while upgrades are running (U13). */
 import { expect, test } from 'vitest';
 import type { Scenario } from '../../../simulator/scenario/scenario.ts';
+import type { TaskState } from '../../../simulator/snapshot.ts';
 import { minuteMs } from '../../../src/base/time-units.ts';
 import { policiesPath, World } from '../../support/world.ts';
 import { Backup } from './backup.ts';
@@ -102,6 +103,23 @@ test.each([
   },
 );
 
+test('attempts with a lost response block another upgrade if the ledger is deleted and the target changes', async () => {
+  const lost = { kind: 'reset', effect: true, operations: ['createTask'], nth: [61, 62, 63, 64] } as const;
+  const world = fleet({ count: 80, upgrade: { duration: '6m', lockDelay: '58s' }, faults: { lost } });
+  world.addPolicy('production', { target: { version: '19.200-1' }, strategy: { maxInProgress: 100 } });
+  const nothing = new Backup(world);
+  world.start();
+  const tasks = () => world.snapshot().tasks;
+  expect(await world.until(() => tasks().length === 80, minuteMs)).toBe(true);
+  // The status shows only the 50 oldest attempts, so it lacks the attempts with a lost response.
+  nothing.restoreLedgers();
+  const spec = { target: { version: '19.150-1' }, allowDowngrade: true };
+  world.api.patch(`${policiesPath}/production`, { spec });
+  const versions = () => new Set(world.snapshot().collectors.map(({ version }) => version));
+  expect(await world.until(() => [...versions()].join() === '19.150-1', 120 * minuteMs)).toBe(true);
+  expect(overlaps(tasks())).toEqual([]);
+});
+
 test('a running retry is taken over with its task if a ledger from before the retry is restored', async () => {
   const world = fleet({ upgrade: { ...slowLock, outcomes: [{ end: 'fail', duration: '30s', attempts: 1 }] } });
   world.addPolicy('production', {
@@ -120,3 +138,10 @@ test('a running retry is taken over with its task if a ledger from before the re
   expect(await world.until(() => updated() === 4, 30 * minuteMs)).toBe(true);
   expect(accepted()).toBe(8);
 });
+
+/** Returns the tasks that the service accepted while an earlier upgrade of the same collector was running. */
+function overlaps(tasks: readonly TaskState[]): readonly TaskState[] {
+  return tasks.filter(({ collectorId, requestTime }, index) =>
+    tasks.slice(0, index).some((one) => one.collectorId === collectorId && (one.endTime ?? Infinity) > requestTime),
+  );
+}

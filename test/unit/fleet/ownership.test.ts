@@ -280,18 +280,20 @@ test('U13: after a new read of its ledger a policy has only the attempts of the 
   expect([ownership.flight('1'), ownership.flight('2')?.policy, owner('1')]).toEqual([undefined, 'b', 'b']);
 });
 
-test('U13: an accepted upgrade that a lost ledger contained becomes an orphan', () => {
+test('U13: an upgrade that a lost ledger contained becomes an orphan, with or without a task id', () => {
   const { ownership } = table(claimant('a'));
   const upgrades = [
     ['1', flight('a', { taskId: '7' })],
     ['2', flight('a', { taskId: undefined })],
+    ['3', flight('a', { taskId: undefined })],
   ] as const;
   for (const [id, upgrade] of upgrades) {
     ownership.claim('a', id);
     ownership.began(id, upgrade);
   }
-  ownership.forgetFlights('a', () => false);
-  expect([ownership.orphan('1')?.taskId, ownership.flight('2')]).toEqual(['7', undefined]);
+  ownership.forgetFlights('a', (id) => id === '3');
+  expect(upgrades.map(([id]) => ownership.orphan(id)?.toVersion)).toEqual(['19.200-1', '19.200-1', undefined]);
+  expect(ownership.flight('3')).toBeUndefined();
 });
 
 describe('notification of changes', () => {
