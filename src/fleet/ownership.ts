@@ -207,7 +207,7 @@ export class Ownership {
 
   /**
    * Removes a policy's upgrades from this table, before the caller adds the upgrades from the policy's stored ledger.
-   * An upgrade that may be running, but that the stored ledger does not contain, stays in the table as an orphan.
+   * If the ledger lacks an upgrade that may be running, this upgrade stays in the table as an orphan.
    * @param isCovered reports whether the stored ledger contains the upgrade, or the upgrade was never requested
    */
   forgetFlights(policy: string, isCovered: (id: string, taskId: string | undefined) => boolean): void {
