@@ -13,7 +13,7 @@ import { holdMs, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import { pausedByOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
-import { echoOfRequest, unconfirmedRequest } from '../controller/status-text.ts';
+import { unconfirmedRequest } from '../controller/status-text.ts';
 import type { StatusWriter } from '../controller/status-writer.ts';
 import type { DestinationSettings } from '../destination/open-destination.ts';
 import type { Destination } from '../destination/store/destination.ts';
@@ -164,7 +164,7 @@ export class ExportRuntime {
    * only when the check has ended, so that another process repeats an interrupted check.
    */
   #takeRequest(resource: SearchExport): void {
-    const { lastHandledReconcileAt: asked } = echoOfRequest(resource);
+    const asked = this.#requestOf(resource);
     if (asked === undefined || asked === this.#takenRequest) return;
     this.#takenRequest = asked;
     // After a user has requested a retry, the conditions from an earlier process no longer apply.
@@ -182,13 +182,18 @@ export class ExportRuntime {
    * to determine its health (C1), for example because a user has requested a check.
    */
   #knownHealth(resource: SearchExport): ExportHealth | undefined {
-    if (unconfirmedRequest(resource) !== undefined) return undefined;
+    if (this.#requestOf(resource) !== undefined) return undefined;
     const complete = shownComplete(resource);
     if (complete) return shownHealth(complete);
     const failed = findCondition(resource.status?.conditions, 'Failed');
     if (failed?.observedGeneration === resource.metadata.generation) return shownHealth(failed);
     const pausedBy = this.#pausedBy(resource);
     return pausedBy === undefined || failed ? undefined : exportHealth({ pausedBy, wording: this.#options.wording });
+  }
+
+  /** Returns the user's request for a check that the status does not confirm yet. During a pause, requests wait. */
+  #requestOf(resource: SearchExport): string | undefined {
+    return this.#pausedBy(resource) === undefined ? unconfirmedRequest(resource) : undefined;
   }
 
   #pausedBy(resource: SearchExport): string | undefined {
@@ -226,9 +231,10 @@ export class ExportRuntime {
     const isShown = !health.isComplete && this.#isShown(resource, health, view);
     const statusDelayMs = await (isShown
       ? this.#publishShown(resource)
-      : this.#publish(resource, health, view, !isChecking));
+      : this.#publish(resource, health, view, !isChecking && this.#takenRequest === unconfirmedRequest(resource)));
     // Ends the work on a complete export, but only once the status shows that the export is complete.
-    if (view?.manifest && isShownComplete(this.#publisher.latest(resource))) this.#end();
+    const latest = this.#publisher.latest(resource);
+    if (view?.manifest && shownComplete(latest) && this.#requestOf(latest) === undefined) this.#end();
     // Closes the destination of a paused export (C1), but only once the status shows the results of the last searches.
     const isPausedInStatus = health.reason === reasons.paused && !this.#publisher.heldBack;
     if (isPausedInStatus && this.#begun?.work.canBeginAgain) this.#end();
@@ -419,11 +425,6 @@ function hasLostManifest({ status }: SearchExport, view: WorkView | undefined): 
  */
 function hasLastingFailure(view: WorkView | undefined): boolean {
   return view?.lastError !== undefined && (view.lastError.handling.kind !== 'backoff' || view.hasFailedOften);
-}
-
-/** Returns true if the status shows that the export is complete, and confirms the user's last request for a check. */
-function isShownComplete(resource: SearchExport): boolean {
-  return shownComplete(resource) !== undefined && unconfirmedRequest(resource) === undefined;
 }
 
 function recheckMs(problem: LogfleetError): number {

@@ -69,10 +69,13 @@ test.concurrent('a paused export lets running searches end, and resumes without 
   const created = () => tenant.journal().filter(({ operation }) => operation === 'createJob').length;
   const atPause = created();
   await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/requestedAt=now']);
-  await namespace.exportUntil('audit', ({ status }) => status?.lastHandledReconcileAt === 'now');
-  expect(created()).toBe(atPause);
+  // The new generation in the status shows that the operator has seen the request, which waits for the end of the pause.
+  await namespace.kubectl(['patch', 'sx', 'audit', '--type=merge', '-p', '{"spec":{"ttlSecondsAfterFinished":9999}}']);
+  const asked = await namespace.exportUntil('audit', (each) => each.status?.observedGeneration === 2);
+  expect([created(), asked.status?.lastHandledReconcileAt]).toEqual([atPause, undefined]);
   await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/paused-']);
   const { status } = await namespace.exportReason('audit', 'Exported');
+  expect(status?.lastHandledReconcileAt).toBe('now');
   await expectExported(place, status?.fingerprint ?? '', namespace.name);
 });
 

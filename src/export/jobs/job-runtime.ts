@@ -90,6 +90,9 @@ const noCluster =
 const afterFormerJob =
   'The export starts a new Kubernetes Job about a minute after the previous Job and its pods have ended.';
 
+/** State of the check that the user requested last. */
+type CheckState = 'none' | 'running' | 'ended';
+
 /** Result of one reconcile. `delayMs` is the time until the next reconcile. */
 interface Found {
   readonly health: ExportHealth;
@@ -171,12 +174,12 @@ export class JobRuntime {
     const found: Found = end ? { health: end } : await this.#find(resource);
     const { reconciling, isComplete, stalled } = found.health;
     // A check ends with the result of the Job that the user requested, or with a problem that the user must solve.
-    const isChecking = isAsked && !isComplete && !stalled;
+    const check = !isAsked ? 'none' : isComplete || stalled ? 'ended' : 'running';
     // An export without a Job and without a delay is waiting for other Jobs to release their request limits.
     this.#waitsForShare = reconciling && found.job === undefined && found.delayMs === undefined;
     const health = found.stall ? shownHealth(found.stall) : found.health;
     const shown = { ...found, health };
-    const essentials = this.#essentials(resource, shown, isChecking);
+    const essentials = this.#essentials(resource, shown, check);
     const repeatMs = repeatDelayMs(essentials, this.#options.clock.now());
     // The next Job is overdue if its start time has passed, but a pod of the previous Job has not ended yet.
     const { delayMs = repeatMs > 0 ? repeatMs : shortestStallMs } = found;
@@ -187,9 +190,9 @@ export class JobRuntime {
     return untilRemoval(this.#publisher.latest(resource), this.#options, nextMs, this.#isDormant);
   }
 
-  /** True if the status has not yet confirmed the user's last request for a retry. */
+  /** True if the status has not yet confirmed the user's last request for a check. During a pause, requests wait. */
   #isAsked(resource: SearchExport): boolean {
-    const asked = unconfirmedRequest(resource);
+    const asked = this.#pausedBy(resource) === undefined ? unconfirmedRequest(resource) : undefined;
     if (asked === undefined) return false;
     if (asked !== this.#handledRequest) {
       this.#options.accounts.tryAgain(secretOf(resource));
@@ -213,6 +216,10 @@ export class JobRuntime {
     return found;
   }
 
+  #pausedBy(resource: SearchExport): string | undefined {
+    return this.#options.host.settings().pausedBy ?? pausedByOf(resource);
+  }
+
   /** Finds or creates the export's Job, unless the export is paused. Throws if the Job cannot be created. */
   async #findJob(resource: SearchExport): Promise<Found> {
     const { host, shares } = this.#options;
@@ -220,7 +227,7 @@ export class JobRuntime {
     if (!host.isCluster) throw noJobs(noCluster);
     if (!store || !shares) throw noJobs(`this operator cannot create Kubernetes Jobs: ${component}`);
     if (!store.synced()) throw listProblem(store);
-    const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
+    const pausedBy = this.#pausedBy(resource);
     if (pausedBy === undefined) return this.#followJob(resource, store, shares);
     for (const job of store.jobsOf(this.uid))
       if (!this.#hasEnded(job, store) || !isOfRun(job.metadata.name, resource)) await store.remove(job);
@@ -474,14 +481,13 @@ export class JobRuntime {
     accounts.secrets.wait(waiterOf(this.key), keys, changes, () => enqueue(this.key));
   }
 
-  /** `isChecking` is true if the check that the user requested last has not ended. */
-  #essentials(resource: SearchExport, { health, job, state, former }: Found, isChecking: boolean): SearchExportStatus {
+  #essentials(resource: SearchExport, { health, job, state, former }: Found, check: CheckState): SearchExportStatus {
     const { clock } = this.#options;
     const known = this.#publisher.known(resource);
     const { completionTime: _, ...unended } = known ?? {};
     const before = job !== undefined && job !== known?.kubernetesJob?.name ? unended : known;
     // An export that had ended starts again when a user requests a check.
-    const startsAgain = isChecking && known?.completionTime !== undefined;
+    const startsAgain = check === 'running' && known?.completionTime !== undefined;
     const startedAtMs = (startsAgain ? undefined : startOf(resource)) ?? clock.now();
     const {
       kubernetesJob: __,
@@ -489,7 +495,7 @@ export class JobRuntime {
       ...essentials
     } = describeExportEssentials({
       ...{ resource, before, health, startedAtMs, definition: undefined, view: undefined, wallMs: clock.now() },
-      hasChecked: !isChecking,
+      hasChecked: check === 'ended',
     });
     const failedPods = state?.failedPods ?? 0;
     const isOver = state?.phase === 'complete' || state?.phase === 'failed';

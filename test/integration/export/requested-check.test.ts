@@ -185,31 +185,45 @@ describe('a requested check', () => {
     await world.world.clock.advance(20 * minuteMs);
     expect(world.reason).toBe('DestinationUnavailable');
     world.strike = () => undefined;
-    expect(await world.world.until(() => !world.status, 10 * minuteMs)).toBe(true);
+    expect(await world.world.until(() => !world.status, 30 * minuteMs)).toBe(true);
   });
 
   test.each([
     ['', false],
-    [' after a restart', true],
-  ])('of a paused export reads the destination before it is confirmed%s', async (_, isRestarted) => {
+    [' and a restart', true],
+  ])('of an incomplete export waits for the end of a pause%s', async (_, isRestarted) => {
     const world = new CheckWorld(slow);
     world.add();
     const process = world.start();
     expect(await world.world.until(() => (world.status?.progress?.intervalsDone ?? 0) > 1, 30 * minuteMs)).toBe(true);
     world.patch({ spec: { paused: true } });
-    expect(await world.untilReason('Paused')).toBe(true);
-    await world.world.clock.advance(5 * minuteMs);
-    if (isRestarted) process.kill();
-    const { opened, jobsCreated } = world;
-    const release = world.hold(isRead);
     world.request('again');
-    if (isRestarted) world.start();
-    await world.world.clock.advance(minuteMs);
-    expect([world.reason, world.confirmed, world.opened]).toEqual(['Paused', undefined, opened + 1]);
-    release();
+    expect(await world.untilReason('Paused')).toBe(true);
+    if (isRestarted) {
+      process.kill();
+      world.start();
+    }
+    await world.world.clock.advance(10 * minuteMs);
+    expect([world.reason, world.confirmed]).toEqual(['Paused', undefined]);
+    const { opened } = world;
+    world.patch({ spec: { paused: false } });
     expect(await world.untilConfirmed('again')).toBe(true);
-    await world.world.clock.advance(5 * minuteMs);
-    expect([world.reason, world.opened, world.jobsCreated]).toEqual(['Paused', opened + 1, jobsCreated]);
+    expect(world.opened).toBe(opened + 1);
+  });
+
+  test('of a complete export waits for the end of a pause, and finds a lost file then', async () => {
+    const world = new CheckWorld();
+    const process = await world.ended('Exported');
+    const { opened } = world;
+    world.loseFile();
+    world.patch({ spec: { paused: true } });
+    world.request('again');
+    const isFinished = process.watchEnd();
+    await world.world.clock.advance(10 * minuteMs);
+    expect([isFinished(), world.reason, world.confirmed, world.opened]).toEqual([true, 'Exported', undefined, opened]);
+    world.patch({ spec: { paused: false } });
+    expect(await world.untilConfirmed('again')).toBe(true);
+    expect(world.reason).toBe('DestinationDamaged');
   });
 
   test('of a complete export leaves its completion time and its conditions as they are', async () => {
