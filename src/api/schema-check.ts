@@ -218,9 +218,9 @@ function howToList({ example, items }: StructuralSchema, item: string | undefine
 function howToText({ example, default: fallback, enum: choices }: StructuralSchema, value: unknown): string {
   if (choices !== undefined) return `use ${choices.join(' or ')}`;
   const model = example ?? fallback;
-  const advice = model === undefined ? undefined : `use a string, for example ${flowText(model)}`;
-  if (typeof value === 'object') return advice ?? 'use one string';
-  return advice ? `${advice}; a ${typeof value} needs quotes: "${value}"` : `put it in quotes, for example "${value}"`;
+  if (typeof value === 'object')
+    return model === undefined ? 'use one string' : `use a string, for example ${flowText(model)}`;
+  return model === undefined ? 'put it in quotes' : `use a string in quotes, for example ${JSON.stringify(model)}`;
 }
 
 function pathOf(pointer: string): JsonPath {
