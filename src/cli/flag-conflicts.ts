@@ -113,6 +113,7 @@ function checkStoreFlags(command: Command, name: string, place: string): void {
   );
 }
 
+/** Rejects object store flags that have no effect for the destination `place`. */
 function refuseUnusedStoreFlags(command: Command, name: string, place: string): void {
   if (place.startsWith('s3://')) return;
   const isOtherStore = place.startsWith('gs://') || isContainerAddress(place);

@@ -66,7 +66,7 @@ export async function writeUserRequest(
   }
 }
 
-/** Stores a request to discard the state of a resource. This request also discards the annotations of other requests. */
+/** Replaces the user's requests for a resource with a request to discard its state. */
 export async function writeForgetRequest(
   directory: string,
   kind: KindName,
@@ -75,6 +75,7 @@ export async function writeForgetRequest(
 ): Promise<void> {
   const state = new StateDirectory(directory);
   const path = state.requestFile(kind, { namespace, name });
+  await removeUserRequests(state, kind, { namespace, name });
   await writeFile(state, path, { ...{ kind, namespace, name }, forget: true, ...renderWriter(writer) });
 }
 
