@@ -152,7 +152,7 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
         await file.write(Buffer.alloc(size));
         await file.finish();
       };
-      await expect(overwrite()).rejects.toMatchObject({ code: 'destination.damaged' });
+      await expect(overwrite()).rejects.toMatchObject({ code: 'destination.lost', handling: { kind: 'backoff' } });
       await file.abort();
       expect(await text('data/file')).toBe('first');
       expect(await place.files()).toHaveLength(1);

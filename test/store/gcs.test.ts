@@ -337,7 +337,7 @@ describe('an upload session', () => {
       void respond(request, response, 412, refusal(412, 'conditionNotMet', 'so it is'));
     });
     const upload = await (await open({ endpoint })).open('data/a');
-    await expect(upload.write(content)).rejects.toMatchObject({ code: 'destination.damaged' });
+    await expect(upload.write(content)).rejects.toMatchObject({ code: 'destination.lost' });
     await upload.abort();
   });
 

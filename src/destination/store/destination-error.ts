@@ -29,7 +29,7 @@ const kinds = {
   frozen: { reason: 'DestinationAccessDenied', handling: { kind: 'stall' } },
   /** The export has too many data files or intervals. A user must change the spec. */
   tooMuch: { reason: 'InvalidSpec', handling: { kind: 'stall' } },
-  /** Another process removed a running upload because it seemed abandoned. */
+  /** Another process removed a running upload because it seemed abandoned, or created the file. */
   lost: { reason: 'DestinationUnavailable', handling: { kind: 'backoff' } },
 } satisfies Record<string, { readonly reason: string; readonly handling: Handling }>;
 
@@ -48,11 +48,14 @@ export function tooLarge(name: string, bytes: string, maxBytes: number): Logflee
   );
 }
 
-/** Returns the error for a data file whose name already exists. */
+/**
+ * Returns the error for a data file whose name already exists. In Azure, the file may be an empty blob with which another
+ * process is removing the unfinished upload. The next attempt uses another name.
+ */
 export function nameTaken(name: string): LogfleetError {
   return destinationError(
-    'damaged',
-    `the file ${name} already exists, although logfleet did not create it: move the file away`,
+    'lost',
+    `another process created the file ${name} before logfleet finished it, so logfleet will write another file`,
   );
 }
 
