@@ -10,7 +10,7 @@ import type { SearchExport } from '../api/kinds.ts';
 import type { Timer } from '../base/clock.ts';
 import { isExpected, type LogfleetError } from '../base/errors.ts';
 import { holdMs, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
-import { pausedByOf } from '../controller/pauses.ts';
+import { pauseOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
 import { unconfirmedRequest } from '../controller/status-text.ts';
@@ -23,6 +23,7 @@ import { ServiceError } from '../service/requests/service-error.ts';
 import { planExport } from './plan/export-planning.ts';
 import { type ChosenDestination, DestinationChoice } from './resource/chosen-destination.ts';
 import {
+  checkRequestOf,
   type RuntimeOptions,
   resolveDefinition,
   secretOf,
@@ -164,7 +165,7 @@ export class ExportRuntime {
    * only when the check has ended, so that another process repeats an interrupted check.
    */
   #takeRequest(resource: SearchExport): void {
-    const asked = this.#requestOf(resource);
+    const asked = checkRequestOf(resource, this.#options.host);
     if (asked === undefined || asked === this.#takenRequest) return;
     this.#takenRequest = asked;
     // After a user has requested a retry, the conditions from an earlier process no longer apply.
@@ -182,22 +183,13 @@ export class ExportRuntime {
    * to determine its health (C1), for example because a user has requested a check.
    */
   #knownHealth(resource: SearchExport): ExportHealth | undefined {
-    if (this.#requestOf(resource) !== undefined) return undefined;
+    if (checkRequestOf(resource, this.#options.host) !== undefined) return undefined;
     const complete = shownComplete(resource);
     if (complete) return shownHealth(complete);
     const failed = findCondition(resource.status?.conditions, 'Failed');
     if (failed?.observedGeneration === resource.metadata.generation) return shownHealth(failed);
-    const pausedBy = this.#pausedBy(resource);
+    const pausedBy = pauseOf(resource, this.#options.host);
     return pausedBy === undefined || failed ? undefined : exportHealth({ pausedBy, wording: this.#options.wording });
-  }
-
-  /** Returns the user's request for a check that the status does not confirm yet. During a pause, requests wait. */
-  #requestOf(resource: SearchExport): string | undefined {
-    return this.#pausedBy(resource) === undefined ? unconfirmedRequest(resource) : undefined;
-  }
-
-  #pausedBy(resource: SearchExport): string | undefined {
-    return this.#options.host.settings().pausedBy ?? pausedByOf(resource);
   }
 
   async #continue(resource: SearchExport): Promise<Result> {
@@ -207,7 +199,7 @@ export class ExportRuntime {
     const problem = await this.#readDefinition(resource);
     if (this.#isClosed) return requeue(Number.POSITIVE_INFINITY, true);
     if (this.#means && !problem && !this.#begun && !this.#ending) this.#begin(resource, this.#means);
-    const pausedBy = this.#pausedBy(resource);
+    const pausedBy = pauseOf(resource, this.#options.host);
     const isPaused = pausedBy !== undefined || problem?.handling.kind === 'stall' || this.#isOutdated || draining();
     let limits = limitsOf(resource, this.#startedAtMs, isPaused, worker);
     let view = this.#begun?.work.advance(limits);
@@ -234,7 +226,8 @@ export class ExportRuntime {
       : this.#publish(resource, health, view, !isChecking && this.#takenRequest === unconfirmedRequest(resource)));
     // Ends the work on a complete export, but only once the status shows that the export is complete.
     const latest = this.#publisher.latest(resource);
-    if (view?.manifest && shownComplete(latest) && this.#requestOf(latest) === undefined) this.#end();
+    if (view?.manifest && shownComplete(latest) && checkRequestOf(latest, this.#options.host) === undefined)
+      this.#end();
     // Closes the destination of a paused export (C1), but only once the status shows the results of the last searches.
     const isPausedInStatus = health.reason === reasons.paused && !this.#publisher.heldBack;
     if (isPausedInStatus && this.#begun?.work.canBeginAgain) this.#end();

@@ -7,7 +7,7 @@ import type { CollectorVersionPolicy } from '../api/kinds.ts';
 import type { LogfleetError } from '../base/errors.ts';
 import { holdMs, isRefusal, retryDelayMs, stallRetryMs } from '../base/retry-delay.ts';
 import type { Health } from '../controller/health.ts';
-import { pausedByOf } from '../controller/pauses.ts';
+import { pauseOf } from '../controller/pauses.ts';
 import type { Result } from '../controller/reconciler.ts';
 import { requeue } from '../controller/reconciler.ts';
 import { typicalAfter } from './attempts/upgrade-duration.ts';
@@ -83,7 +83,7 @@ export async function reportUnready(
     targetVersion,
     spec: policy.spec,
     upgradesBlocked: environment.host.settings().upgradesBlocked,
-    pausedBy: environment.host.settings().pausedBy ?? pausedByOf(policy),
+    pausedBy: pauseOf(policy, environment.host),
   });
   const waits = tooYoung !== undefined && found.reason === reasons.progressing;
   const health = waits ? { ...found, reason: reasons.waitingForBuildAge, message: tooYoung.message } : found;

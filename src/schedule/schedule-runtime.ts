@@ -24,7 +24,7 @@ import { SparseMap, SparseSet } from '../base/sparse.ts';
 import { contains, type TimeRange, union } from '../base/time-range.ts';
 import { isoSeconds } from '../base/time-text.ts';
 import { type TimeZone, timeZone } from '../base/time-zone.ts';
-import { pausedByOf } from '../controller/pauses.ts';
+import { pauseOf } from '../controller/pauses.ts';
 import { type Result, requeue } from '../controller/reconciler.ts';
 import { echoOfRequest } from '../controller/status-text.ts';
 import { StatusWriter } from '../controller/status-writer.ts';
@@ -144,7 +144,7 @@ export class ScheduleRuntime {
     this.#isReadDue ||= isRetryRequested || this.#isReadFirst(resource);
     if (this.#isReadDue) this.#stored = await this.#read(resource, calendar, signal);
     this.#isReadDue = false;
-    const pausedBy = host.settings().pausedBy ?? pausedByOf(resource);
+    const pausedBy = pauseOf(resource, host);
     const maxRunning = await this.#maxRunning(resource);
     const decide = () => this.#decide(resource, calendar, { isRetryRequested, pausedBy, maxRunning });
     let found = decide();

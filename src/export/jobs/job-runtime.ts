@@ -14,14 +14,14 @@ import type { ProxyVariable } from '../../base/proxy-environment.ts';
 import { defined } from '../../base/record.ts';
 import { stallRetryMs } from '../../base/retry-delay.ts';
 import { isoSeconds } from '../../base/time-text.ts';
-import { pausedByOf } from '../../controller/pauses.ts';
+import { pauseOf } from '../../controller/pauses.ts';
 import { type Result, requeue } from '../../controller/reconciler.ts';
-import { unconfirmedRequest } from '../../controller/status-text.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { ResourceKey } from '../../host/host.ts';
 import { jobNameLabel, type WorkerJob, type WorkerJobs, type WorkerPod } from '../../host/worker-jobs.ts';
 import type { DestinationChoice } from '../resource/chosen-destination.ts';
 import {
+  checkRequestOf,
   type RuntimeOptions,
   resolveDefinition,
   secretOf,
@@ -190,9 +190,9 @@ export class JobRuntime {
     return untilRemoval(this.#publisher.latest(resource), this.#options, nextMs, this.#isDormant);
   }
 
-  /** True if the status has not yet confirmed the user's last request for a check. During a pause, requests wait. */
+  /** True if a user has requested a check that has not ended yet. */
   #isAsked(resource: SearchExport): boolean {
-    const asked = this.#pausedBy(resource) === undefined ? unconfirmedRequest(resource) : undefined;
+    const asked = checkRequestOf(resource, this.#options.host);
     if (asked === undefined) return false;
     if (asked !== this.#handledRequest) {
       this.#options.accounts.tryAgain(secretOf(resource));
@@ -216,10 +216,6 @@ export class JobRuntime {
     return found;
   }
 
-  #pausedBy(resource: SearchExport): string | undefined {
-    return this.#options.host.settings().pausedBy ?? pausedByOf(resource);
-  }
-
   /** Finds or creates the export's Job, unless the export is paused. Throws if the Job cannot be created. */
   async #findJob(resource: SearchExport): Promise<Found> {
     const { host, shares } = this.#options;
@@ -227,7 +223,7 @@ export class JobRuntime {
     if (!host.isCluster) throw noJobs(noCluster);
     if (!store || !shares) throw noJobs(`this operator cannot create Kubernetes Jobs: ${component}`);
     if (!store.synced()) throw listProblem(store);
-    const pausedBy = this.#pausedBy(resource);
+    const pausedBy = pauseOf(resource, host);
     if (pausedBy === undefined) return this.#followJob(resource, store, shares);
     for (const job of store.jobsOf(this.uid))
       if (!this.#hasEnded(job, store) || !isOfRun(job.metadata.name, resource)) await store.remove(job);

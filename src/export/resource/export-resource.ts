@@ -8,7 +8,9 @@ import type { Clock } from '../../base/clock.ts';
 import { failure } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import type { Logger } from '../../base/log.ts';
+import { pauseOf } from '../../controller/pauses.ts';
 import { type Result, requeue } from '../../controller/reconciler.ts';
+import { unconfirmedRequest } from '../../controller/status-text.ts';
 import type { Host, ResourceKey } from '../../host/host.ts';
 import { type ExportDefinition, exportDefinition } from '../search/export-definition.ts';
 import type { ExportSettings } from './export-settings.ts';
@@ -57,6 +59,11 @@ export async function resolveDefinition(
   if (!('problem' in definition)) return { account, definition };
   const message = `spec.${definition.member}: ${renderExplanation(definition)}`;
   throw failure('stall', 'export.spec', message, { reason: reasons.invalidSpec });
+}
+
+/** Returns the user's request for a check that the status does not confirm yet. During a pause, requests wait. */
+export function checkRequestOf(resource: SearchExport, host: Pick<Host, 'settings'>): string | undefined {
+  return pauseOf(resource, host) === undefined ? unconfirmedRequest(resource) : undefined;
 }
 
 /** Returns the name under which an export waits for changes to its Secrets. */
