@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { invocation } from './command/invocation.ts';
 import type { ExportOptions, ForgetOptions, PauseOptions, StoreOptions } from './command/options.ts';
-import { flagsOfS3, isContainerAddress } from './command/store-address.ts';
+import { flagsOfS3, isStoreAddress } from './command/store-address.ts';
 import { UsageError } from './command/usage-error.ts';
 import { fieldFlags, storeFlags } from './export/field-flags.ts';
 
@@ -105,8 +105,12 @@ export function checkVerifyFlags(command: Command): void {
 function checkStoreFlags(command: Command, name: string, place: string): void {
   refuseUnusedStoreFlags(command, name, place);
   const { endpoint = '', insecure } = command.opts<StoreOptions>();
-  const isStore = /^(?:s3|gs|https?):\/\//.test(place);
-  if (!isStore || insecure || [place, endpoint].every((address) => URL.parse(address)?.protocol !== 'http:')) return;
+  if (
+    !isStoreAddress(place) ||
+    insecure ||
+    [place, endpoint].every((address) => URL.parse(address)?.protocol !== 'http:')
+  )
+    return;
   // The message does not contain the address, which may contain a password.
   throw new UsageError(
     'the connection to the store is not encrypted: use an address that begins with https://, or add --insecure',
@@ -116,8 +120,7 @@ function checkStoreFlags(command: Command, name: string, place: string): void {
 /** Rejects object store flags that have no effect for the destination `place`. */
 function refuseUnusedStoreFlags(command: Command, name: string, place: string): void {
   if (place.startsWith('s3://')) return;
-  const isOtherStore = place.startsWith('gs://') || isContainerAddress(place);
-  const unused = flagAmong(command, isOtherStore ? flagsOfS3 : storeFlags().map(({ attribute }) => attribute));
+  const unused = flagAmong(command, isStoreAddress(place) ? flagsOfS3 : storeFlags().map(({ attribute }) => attribute));
   if (unused) throw new UsageError(`${unused} has no effect, because ${name} is not in an S3 store: remove ${unused}`);
 }
 

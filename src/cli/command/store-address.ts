@@ -18,7 +18,12 @@ export type StoreAddress = { readonly folder: string } & (
 /** Flags that apply only to S3 stores. */
 export const flagsOfS3 = ['region', 'pathStyle'] as const;
 
-export function isContainerAddress(text: string): boolean {
+/** Returns true for the address of an object store, and false for a file path. */
+export function isStoreAddress(text: string): boolean {
+  return /^(?:s3|gs):\/\//.test(text) || isContainerAddress(text);
+}
+
+function isContainerAddress(text: string): boolean {
   return /^https?:\/\//.test(text);
 }
 
