@@ -63,6 +63,14 @@ export class Namespace {
     return watchUntil<SearchExport>(resourcePath('SearchExport', this.name), name, done);
   }
 
+  /** Edits an export without an effect on its work, and waits until the operator has seen the edit. */
+  async editExport(name: string): Promise<SearchExport> {
+    const patch = '{"spec":{"ttlSecondsAfterFinished":1000000}}';
+    const { stdout } = await this.kubectl(['patch', 'sx', name, '--type=merge', '--patch', patch, '--output', 'json']);
+    const { generation } = (JSON.parse(stdout) as SearchExport).metadata;
+    return this.exportUntil(name, ({ status }) => status?.observedGeneration === generation);
+  }
+
   exportReason(name: string, reason: string): Promise<SearchExport> {
     return this.exportUntil(name, (resource) => conditionOf(resource, 'Ready')?.reason === reason);
   }
