@@ -3,7 +3,7 @@
  * former version is unknown keeps its version, and the status reports this collector.
  */
 import type { Row } from '../../fleet/fleet-rows.ts';
-import { type Entry, hasFailed } from '../ledger/ledger.ts';
+import { type EndingKind, type Entry, hasFailed } from '../ledger/ledger.ts';
 import { isOffline } from '../members/member-state.ts';
 import type { PendingChanges } from '../members/pending-changes.ts';
 import type { MemberView } from '../members/policy-member-index.ts';
@@ -104,8 +104,12 @@ function rollbackStateOf(
   return isOffline(row, ending) ? 'offline' : 'candidate';
 }
 
-/** Reports whether this rollout upgraded the collector. */
+/**
+ * Reports whether this rollout upgraded the collector. Also returns true if the result of the upgrade is unknown,
+ * because the collector then probably runs the target version (U7).
+ */
 function wasUpgradedTo({ ending, used }: Entry, target: string): boolean {
-  const { kind, toVersion } = ending ?? {};
-  return used > 0 && toVersion === target && (kind === 'updated' || kind === 'died' || kind === 'left');
+  return used > 0 && ending?.toVersion === target && upgradedKinds.has(ending.kind);
 }
+
+const upgradedKinds: ReadonlySet<EndingKind> = new Set(['updated', 'died', 'left', 'unobservable']);

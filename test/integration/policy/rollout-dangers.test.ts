@@ -737,3 +737,24 @@ describe('status', () => {
     expect(new Set(back.map(({ from }) => from))).toEqual(new Set([target]));
   });
 });
+
+test('a rollback includes collectors whose upgrade to the only offered build ended during an outage (R7, U7)', async () => {
+  const { world, status, at, untilReason } = staged({
+    scenario: {
+      builds: [target],
+      groups: {
+        web: { count: 3, version: before, upgrade: { duration: '20m' } },
+        bad: { count: 1, version: before, upgrade: fails, running: false },
+      },
+      faults: { outage: { kind: 'reset', from: '10m', until: '50m' } },
+    },
+    stages: [],
+    spec: { failurePolicy: { maxFailures: 0, minSamples: 1, action: 'Rollback' } },
+  });
+  world.start();
+  await world.clock.advance(hourMs);
+  expect(status()?.collectors).toMatchObject({ updated: 0, skipped: 3 });
+  world.model.patch({ builds: [before, target], groups: { bad: { running: true } } }, world.service.nowMs());
+  expect(await untilReason('RolledBack')).toBe(true);
+  expect(at(before)).toBe(4);
+});

@@ -48,6 +48,7 @@ const backAfter = (kind: EndingKind, rest: Partial<Entry> = {}) =>
 describe('the state of each collector in a rollback', () => {
   test.each<[string, Entry, Partial<Collector> | undefined, RollbackPlace]>([
     ['is at the target', updated(), {}, 'candidates'],
+    ['U7: was upgraded with an unknown result', endedEntry('unobservable'), {}, 'candidates'],
     ['died at the target, and is alive again', endedEntry('died'), {}, 'candidates'],
     ['left the target for another version', endedEntry('left'), { collectorVersion: newerVersion }, 'candidates'],
     ['left the target for the former version', endedEntry('left'), { collectorVersion: oldVersion }, 'there'],
