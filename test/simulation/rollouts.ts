@@ -86,7 +86,9 @@ export function stageRunsOf({ writes }: ObservedRollout): readonly StageRun[] {
     for (const stage of stages) {
       const key = `${stage.name}/${stage.startedAtMs}`;
       const { startAtMs = atMs, endAtMs } = runs.get(key) ?? {};
-      runs.set(key, { stage, startAtMs, endAtMs: endAtMs ?? (stage.endedAtMs === undefined ? undefined : atMs) });
+      // If a restored backup is older than the end of the stage, the stage ends again later.
+      if (endAtMs !== undefined) continue;
+      runs.set(key, { stage, startAtMs, endAtMs: stage.endedAtMs === undefined ? undefined : atMs });
     }
   }
   return [...runs.values()];
