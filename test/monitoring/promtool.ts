@@ -1,6 +1,6 @@
 /** Runs promtool for tests of metrics and alerts. */
-import { execFile } from 'node:child_process';
 import { promtoolProgram } from '../../tools/installer/promtool.ts';
+import { runProgram } from '../support/run-program.ts';
 
 export interface PromtoolResult {
   readonly status: number | null;
@@ -10,11 +10,6 @@ export interface PromtoolResult {
 
 /** Runs promtool with `input` as its standard input. */
 export async function promtool(args: readonly string[], input = ''): Promise<PromtoolResult> {
-  const program = await promtoolProgram();
-  return new Promise((resolve) => {
-    const child = execFile(program, [...args], { maxBuffer: 64 * 1024 * 1024 }, (_, stdout, stderr) => {
-      resolve({ status: child.exitCode, output: `${stdout}${stderr}` });
-    });
-    child.stdin?.end(input);
-  });
+  const { status, stdout, stderr } = await runProgram(await promtoolProgram(), args, { input });
+  return { status, output: `${stdout}${stderr}` };
 }
