@@ -1,7 +1,7 @@
 /** Tests the writer of a data file: compression, counts, hashes, back-pressure and failures. */
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readContent } from '../../../src/destination/file-reader.ts';
 import { messageColumns } from '../../../src/output/columns.ts';
 import type { Compression } from '../../../src/output/compression.ts';
@@ -286,7 +286,7 @@ describe('a series of parts', () => {
     for (let hour = 0; hour < maxOpenParts; hour++) series.row(rowWith({ hour }), `${hour}`);
     series.row(rowWith({ hour: 0 }), '0');
     series.row(rowWith({ hour: 'new' }), 'new');
-    await vi.waitFor(() => expect(isFinished(1)).toBe(true));
+    await expect.poll(() => isFinished(1)).toBe(true);
     expect(sinks.map((_, index) => isFinished(index)).filter(Boolean)).toHaveLength(1);
     series.row(rowWith({ hour: 1 }), '1');
     expect((await series.end()).map(({ rows }) => rows)).toEqual([2, 1, 1, 1]);
