@@ -24,6 +24,8 @@ test('logfleet ui only lists and watches the three kinds, in its namespace, and 
   const html = async () => '<script type="application/json" id="start">';
   const ended = uiCommand({}, context, { open, clock: systemClock, html });
   await expect.poll(() => server.watches.size).toBe(3);
+  // The command may print its address only after it has begun to watch.
+  await expect.poll(() => context.stdout.text).toContain('\n');
   const list = await fetch(`${context.stdout.text.trim()}api/list?limit=10`).then((response) => response.text());
   expect(JSON.parse(list).rows.map(({ id }: { readonly id: string }) => id)).toEqual([
     'sxs/web/access-log',
