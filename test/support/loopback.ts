@@ -1,4 +1,7 @@
-/** Servers on the loopback interface: scripted HTTP and HTTPS servers, and a proxy that supports CONNECT. */
+/**
+ * Servers on the loopback interface: scripted HTTP and HTTPS servers, and a proxy that supports CONNECT. The servers keep
+ * idle connections open. Otherwise, a server could close a connection just when a slow test reuses it.
+ */
 import { once } from 'node:events';
 import {
   createServer as createHttpServer,
@@ -63,7 +66,7 @@ async function listen(server: Server): Promise<Loopback> {
 
 /** Starts an HTTP server that runs until the end of the test. Returns its address. */
 export async function serve(listener: RequestListener): Promise<string> {
-  const server = createHttpServer(listener).listen(0, '127.0.0.1');
+  const server = createHttpServer({ keepAliveTimeout: 0 }, listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close().closeAllConnections());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -73,7 +76,7 @@ export function httpsServer(
   certificate: Certificate,
   handle: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<Loopback> {
-  return listen(createServer({ cert: certificate.cert, key: certificate.key }, handle));
+  return listen(createServer({ cert: certificate.cert, key: certificate.key, keepAliveTimeout: 0 }, handle));
 }
 
 export interface Proxy extends Loopback {
