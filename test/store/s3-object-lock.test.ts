@@ -258,6 +258,7 @@ class StoreProxy {
       response.writeHead(incoming.statusCode ?? 500, incoming.headers);
       incoming.pipe(response);
     });
+    outer.on('error', () => response.destroy());
     request.pipe(outer);
   }
 }

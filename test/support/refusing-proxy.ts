@@ -16,6 +16,8 @@ export class RefusingProxy {
   readonly #server = createServer().on('connect', ({ url, headers }, socket) => {
     this.requests.push({ url, authorization: headers['proxy-authorization'] });
     this.#requested.resolve();
+    // Ignores the error that occurs if the client resets the connection.
+    socket.on('error', () => {});
     if (!this.isSilent) socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
   });
 
