@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { connect } from '../../../src/destination/azure/azure-client.ts';
 import { GcsClient } from '../../../src/destination/gcs/gcs-client.ts';
@@ -14,8 +14,26 @@ import { newServiceAccountKey } from '../../support/fake-gcs-server.ts';
 const silenceMs = 6_000;
 /** Time in ms for which the server stops reading the body. Much shorter than `silenceMs`, for busy machines. */
 const pauseMs = 900;
+const tickMs = 100;
 const mebibyte = 1024 * 1024;
 const content = Buffer.alloc(64 * mebibyte);
+
+/**
+ * Clock whose timers count ticks. While a busy machine pauses this process, the server makes no progress either, and the
+ * pause counts as a single tick. undici's timers count time in the same way.
+ */
+const clock: Clock = {
+  ...systemClock,
+  after(delayMs, callback) {
+    let ticks = Math.ceil(delayMs / tickMs);
+    const timer = setInterval(() => {
+      if (--ticks > 0) return;
+      clearInterval(timer);
+      callback();
+    }, tickMs);
+    return { cancel: () => clearInterval(timer) };
+  },
+};
 
 type AtEnd = Pick<TestContext, 'onTestFinished'>;
 
@@ -35,7 +53,7 @@ async function sendToAzure(listener: RequestListener, context: AtEnd): Promise<n
   };
   const endpoint = `${await serve(listener, context)}/account`;
   const settings = { account: 'account', container: 'audit', root: '', endpoint, insecure: true, credentials };
-  const { container, close } = await connect(settings, {}, systemClock, silenceMs);
+  const { container, close } = await connect(settings, {}, clock, silenceMs);
   context.onTestFinished(close);
   const { _response } = await container.getBlockBlobClient('data').upload(() => inPieces(content), content.length);
   return _response.status;
@@ -45,7 +63,7 @@ async function sendToGcs(listener: RequestListener, context: AtEnd): Promise<num
   const credentials = credentialsOfKeyFile(newServiceAccountKey());
   if (!credentials) throw new Error('the key is not valid');
   const settings = { bucket: 'audit', root: '', endpoint: await serve(listener, context), insecure: true, credentials };
-  const client = new GcsClient({ settings, environment: {}, clock: systemClock, silenceMs });
+  const client = new GcsClient({ settings, environment: {}, clock, silenceMs });
   context.onTestFinished(() => client.close());
   return (await client.send({ method: 'POST', path: '/', body: content })).status;
 }
