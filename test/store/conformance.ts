@@ -166,7 +166,9 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
   });
 
   describe('an upload of a process that was killed', () => {
-    test.each([64 * 1024, 12 * mebibyte])('after %d bytes is not visible, and is removed (E15)', async (bytes) => {
+    // The larger upload sends only one part before its process is killed. The store could otherwise receive another part
+    // after the upload has been removed.
+    test.each([64 * 1024, 6 * mebibyte])('after %d bytes is not visible, and is removed (E15)', async (bytes) => {
       await using child = new Child(place.data, { kind: 'upload', folder: 'data', bytes });
       await child.line();
       const hasBegun = bytes > unseenBytes;
@@ -189,7 +191,8 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
       expect(found.length).toBeGreaterThanOrEqual(lines);
       expect(found.filter(([, bytes]) => bytes !== 300_000)).toEqual([]);
     }
-    expect(await place.files()).toHaveLength((await listed('')).length);
+    // The store might still be storing the last object of a killed process.
+    await expect.poll(async () => (await place.files()).length - (await listed('')).length).toBe(0);
   });
 
   if (listsUploads) {
