@@ -205,13 +205,19 @@ function openStream(): readonly { readonly event: string; readonly data: Readonl
   return messages;
 }
 
+/** Waits for the first two messages. On a busy machine, the message of every 15 s may already have followed them. */
+async function hasBegun(messages: ReturnType<typeof openStream>): Promise<void> {
+  await expect.poll(() => messages.length).toBeGreaterThanOrEqual(2);
+}
+
 describe('the stream of messages', () => {
   test('begins with the place of the resources, and names those that change', async () => {
     const messages = openStream();
-    await expect.poll(() => messages.length).toBe(2);
+    await hasBegun(messages);
     expect(messages[0]).toEqual({ event: 'place', data: { place: 'the test', warnings: [] } });
     reader.replace(exampleResources(Date.now()).filter(({ metadata }) => metadata.name !== 'edge') as AnyResource[]);
-    await expect.poll(() => messages.at(-1)?.data['changed']).toContain('cvp/network/edge');
+    const lastChange = () => messages.findLast(({ event }) => event === 'change');
+    await expect.poll(() => lastChange()?.data['changed']).toContain('cvp/network/edge');
   });
 
   test('has a message every 15 s, so that the page notices a broken connection', async () => {
@@ -228,17 +234,17 @@ describe('the stream of messages', () => {
 
   test('combines changes in quick succession into one message', async () => {
     const messages = openStream();
-    await expect.poll(() => messages.length).toBe(2);
+    await hasBegun(messages);
     const [first, ...others] = exampleResources(Date.now());
     for (let count = 0; count < 50; count++) reader.replace(others.slice(count % 2));
     reader.replace([first, ...others].filter((each) => each !== undefined));
-    await expect.poll(() => messages.length).toBeGreaterThan(2);
+    await expect.poll(() => messages.filter(({ event }) => event === 'change').length).toBeGreaterThan(1);
     expect(messages.filter(({ event }) => event === 'change').length).toBeLessThanOrEqual(3);
   });
 
   test('warns while changes cannot be read', async () => {
     const messages = openStream();
-    await expect.poll(() => messages.length).toBe(2);
+    await hasBegun(messages);
     reader.trouble('the API server does not answer');
     const warnings = () => messages.findLast(({ event }) => event === 'place')?.data['warnings'];
     await expect.poll(warnings).toHaveLength(1);
