@@ -69,7 +69,8 @@ async function isFree(port: number): Promise<boolean> {
     await once(server.listen(port, '127.0.0.1'), 'listening');
     await once(server.close(), 'close');
     return true;
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     return false;
   }
 }
