@@ -13,7 +13,8 @@ let agent: Agent;
 
 beforeAll(async () => {
   namespace = await createNamespace('corpus');
-  agent = new Agent({ connect: { ca: readFileSync(controlPlane().caFile) } });
+  // There is no time limit for a connection, because the API server can be slow on a busy machine.
+  agent = new Agent({ connect: { ca: readFileSync(controlPlane().caFile), timeout: 0 } });
 });
 afterAll(() => agent.close());
 

@@ -29,7 +29,8 @@ export async function callApi(
   options: { readonly token?: string; readonly contentType?: string } = {},
 ): Promise<ApiResponse> {
   const access = controlPlane();
-  agent ??= new Agent({ connect: { ca: readFileSync(access.caFile) }, keepAliveTimeout: 1_000 });
+  // There is no time limit for a connection, because the API server can be slow on a busy machine.
+  agent ??= new Agent({ connect: { ca: readFileSync(access.caFile), timeout: 0 }, keepAliveTimeout: 1_000 });
   const response = await request(`${access.server}${path}`, {
     method,
     dispatcher: agent,
@@ -72,13 +73,20 @@ export async function userFor(namespace: string, serviceAccount: string): Promis
   return { token: status.token, kubeconfig };
 }
 
-/** Runs kubectl as the administrator, or with another kubeconfig. `input` is passed to its standard input. */
-export function kubectl(
+/**
+ * Runs kubectl as the administrator, or with another kubeconfig. `input` is passed to its standard input. Runs kubectl
+ * again if it could not connect within its time limit of 10 s, which a busy machine can exceed.
+ */
+export async function kubectl(
   args: readonly string[],
   { kubeconfig, input }: { readonly kubeconfig?: string; readonly input?: string | Uint8Array } = {},
 ): Promise<ProgramResult> {
   const access = controlPlane();
-  return runProgram(access.kubectl, ['--kubeconfig', kubeconfig ?? access.adminKubeconfig, ...args], { input });
+  for (;;) {
+    const allArgs = ['--kubeconfig', kubeconfig ?? access.adminKubeconfig, ...args];
+    const result = await runProgram(access.kubectl, allArgs, { input });
+    if (!result.stderr.includes('TLS handshake timeout')) return result;
+  }
 }
 
 function expectMade(response: ApiResponse): ApiResponse['body'] {

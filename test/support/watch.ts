@@ -8,7 +8,8 @@ let agent: Agent | undefined;
 /** Resolves to the resource as soon as `done` returns true for it. */
 export async function watchUntil<T>(collection: string, name: string, done: (resource: T) => boolean): Promise<T> {
   const { server, caFile, adminToken } = controlPlane();
-  agent ??= new Agent({ connect: { ca: readFileSync(caFile) }, bodyTimeout: 0 });
+  // There is no time limit for a connection, because the API server can be slow on a busy machine.
+  agent ??= new Agent({ connect: { ca: readFileSync(caFile), timeout: 0 }, bodyTimeout: 0 });
   for (;;) {
     const { statusCode, body } = await request(`${server}${collection}`, {
       query: { watch: 'true', fieldSelector: `metadata.name=${name}` },

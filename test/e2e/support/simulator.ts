@@ -50,7 +50,8 @@ export class Simulator {
     this.#program = program;
     this.#journalFile = journalFile;
     this.address = address;
-    this.#agent = new Agent({ connect: { ca: readFileSync(address.caFile) } });
+    // There is no time limit for a connection, because the simulator can be slow on a busy machine.
+    this.#agent = new Agent({ connect: { ca: readFileSync(address.caFile), timeout: 0 } });
   }
 
   async state(): Promise<SimulatorState> {
