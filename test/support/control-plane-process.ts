@@ -30,7 +30,7 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-const readyTimeoutMs = 180_000;
+const readyTimeoutMs = 600_000;
 const readyPollMs = 50;
 const attempts = 3;
 const crds = join(import.meta.dirname, '../../crds');
@@ -162,10 +162,7 @@ async function answersReady(access: ControlPlaneAccess): Promise<boolean> {
   }
 }
 
-/**
- * Thrown if the API server rejects the CRDs or ClusterRoles. They are not applied again, because the result would be
- * the same.
- */
+/** Thrown if the API server rejects the CRDs or ClusterRoles. Another control plane would reject them, too. */
 class RefusedCrds extends Error {}
 
 async function applyCrds(access: ControlPlaneAccess): Promise<void> {
@@ -174,7 +171,9 @@ async function applyCrds(access: ControlPlaneAccess): Promise<void> {
     const { status, stderr } = spawnSync(access.kubectl, ['--kubeconfig', access.adminKubeconfig, ...args]);
     return status === 0 ? undefined : `kubectl ${args.join(' ')}: ${stderr}`;
   };
-  const refusal = kubectl('apply', '--server-side', '-f', crds) ?? kubectl('apply', '--server-side', '-k', roles);
+  const apply = () => kubectl('apply', '--server-side', '-f', crds) ?? kubectl('apply', '--server-side', '-k', roles);
+  // The first attempt can also fail because the API server responds too late on a busy machine.
+  const refusal = apply() && apply();
   if (refusal !== undefined) throw new RefusedCrds(refusal);
   const deadline = performance.now() + readyTimeoutMs;
   for (;;) {

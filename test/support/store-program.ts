@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { request } from 'undici';
 import { freePorts, type SupervisedProgram, startSupervised } from './supervised-program.ts';
 
-const readyTimeoutMs = 180_000;
+const readyTimeoutMs = 600_000;
 const readyPollMs = 20;
 const attempts = 3;
 
