@@ -138,11 +138,14 @@ function ownerOf(port: number, pids: readonly number[]): number | undefined {
 
 function descriptorsOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
-  return readdirSync(folder).flatMap((name) => {
-    try {
-      return [readlinkSync(`${folder}/${name}`)];
-    } catch {
-      return [];
-    }
-  });
+  return orNothing(() => readdirSync(folder)).flatMap((name) => orNothing(() => [readlinkSync(`${folder}/${name}`)]));
+}
+
+/** Returns the result of `read`, or an empty list if the process or the descriptor no longer exists. */
+function orNothing(read: () => readonly string[]): readonly string[] {
+  try {
+    return read();
+  } catch {
+    return [];
+  }
 }
