@@ -109,7 +109,8 @@ export class DocsSession {
   async #endEndless(): Promise<void> {
     for (const child of this.#endless.splice(0)) {
       if (child.exitCode !== null || child.pid === undefined) continue;
-      const ended = once(child, 'exit');
+      // Bash ends before its child processes. Only `close` shows that these have ended, too, and write no more files.
+      const ended = once(child, 'close');
       process.kill(-child.pid, 'SIGTERM');
       await ended;
     }
