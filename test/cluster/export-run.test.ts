@@ -47,7 +47,7 @@ test.concurrent('an applied export completes, and status, Events and commands ag
   const { stdout: described } = await namespace.kubectl(['describe', 'sx', 'audit']);
   expect(described).toContain(conditionOf(resource, 'Ready')?.message);
   for (const reason of eventReasons) expect(described).toMatch(new RegExp(`Normal +${reason} `));
-  const waited = await namespace.kubectl(['wait', '--for=condition=Complete', 'sx/audit', '--timeout=5s']);
+  const waited = await namespace.kubectl(['wait', '--for=condition=Complete', 'sx/audit', '--timeout=300s']);
   expect(waited.status).toBe(0);
 });
 
@@ -57,11 +57,16 @@ test.concurrent('a paused export lets running searches end, and resumes without 
   operator,
   place,
 }) => {
+  // After the first search, the pages are slow, so that the export cannot complete before it is paused.
+  const later = Array.from({ length: 20 }, (_, index) => 3 + index);
+  const slow = { kind: 'delay', delay: '10s', operations: ['listMessages'], nth: later } as const;
+  await tenant.equip({ faults: { slow } });
   await operator('logfleet-0', place.flags);
   await apply(namespace, tenant, place, { parallelism: 1 });
   await namespace.exportUntil('audit', ({ status }) => isAlive(status?.progress?.intervalsDone));
   await namespace.kubectl(['annotate', 'sx', 'audit', 'logfleet.dev/paused=true']);
   const paused = await namespace.exportReason('audit', 'Paused');
+  await tenant.equip({ faults: { slow: null } });
   expect(conditionOf(paused, 'Ready')?.status).toBe('Unknown');
   // A running search may not have created its search job yet, so the test also waits until no search is running.
   const hasSearch = (each: SearchExport) => conditionOf(each, 'Ready')?.message.includes('running search') ?? true;
@@ -122,8 +127,11 @@ test.concurrent('a completed export is removed after its TTL, and is complete im
   place,
 }) => {
   await operator('logfleet-0', place.flags);
-  await apply(namespace, tenant, place, { ttlSecondsAfterFinished: 2 });
+  await apply(namespace, tenant, place);
   const { metadata, status } = await namespace.exportReason('audit', 'Exported');
+  // The TTL is set only now, because the export could otherwise be removed before the test sees that it is complete.
+  const patch = JSON.stringify({ spec: { ttlSecondsAfterFinished: 2 } });
+  await namespace.kubectl(['patch', 'sx', 'audit', '--type=merge', '-p', patch]);
   const path = resourcePath('SearchExport', namespace.name, 'audit');
   await vi.waitUntil(async () => (await callApi('GET', path)).status === 404, { timeout: 300_000, interval: 100 });
   await expectExported(place, status?.fingerprint ?? '', namespace.name);
@@ -145,8 +153,13 @@ test.concurrent('a deleted export leaves no search job and no unfinished file', 
   await apply(namespace, tenant, place);
   await namespace.exportUntil('audit', ({ status }) => isAlive(status?.progress?.intervalsDone));
   await namespace.kubectl(['delete', 'sx', 'audit']);
-  const alive = (operation: string) => tenant.journal().filter((entry) => entry.operation === operation).length;
-  await tenant.journalUntil(() => alive('deleteJob') === alive('createJob'));
+  // A request whose response arrives too late is sent again, so the test counts jobs and not requests.
+  await tenant.journalUntil((journal) => {
+    const jobsOf = (operation: string) =>
+      journal.filter((entry) => entry.operation === operation && entry.jobId !== null).map(({ jobId }) => jobId);
+    const deleted = new Set(jobsOf('deleteJob'));
+    return jobsOf('createJob').every((id) => deleted.has(id));
+  });
   // The new export has the same name as the deleted one, so it reuses the intervals written by the deleted export.
   await apply(namespace, tenant, place);
   const { status } = await namespace.exportReason('audit', 'Exported');
