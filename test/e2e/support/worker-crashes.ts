@@ -25,11 +25,12 @@ export function testWorkerCrashes(crashes: readonly WorkerCrash[]): void {
     'of two workers, worker %i is killed at %s and restarted: every row is exported once',
     async ([victim, place], { pods: podsOf }) => {
       const pods = podsOf(twoWorkers);
-      const other = await pods.start(1 - victim);
+      // The victim starts first. Otherwise, the other worker could complete the export before the victim reaches the step.
       const killed = await pods.start(victim, {
         NODE_OPTIONS: `--import ${killAtBoundary}`,
         LOGFLEET_TEST_KILL_AT: place,
       });
+      const other = await pods.start(1 - victim);
       expect((await killed.ended).signal).toBe('SIGKILL');
       const again = await pods.start(victim);
       const ends = await Promise.all([other.ended, again.ended]);
