@@ -385,16 +385,22 @@ async function reset({ namespace }: Installation, hasLease: boolean): Promise<vo
   if (hasLease) await callApi('POST', objectPath('leases', namespace), releasedLease(namespace));
 }
 
-async function isRefused(installation: Installation, owner: OwnerRef): Promise<boolean> {
-  const operator = await operate(installation, 'operator-0', 'logfleet:test');
-  const { host, metrics } = operator;
-  await Promise.all([
-    doEverything(operator, owner).catch(() => undefined),
-    runJob(operator, owner.namespace).catch(() => undefined),
-  ]);
-  // While stopping, the operator sends one more request to release its lease.
-  await host.stop();
-  return refusals(metrics).length > 0;
+/**
+ * Reports whether the API server refuses a request of a new operator. If `hasLease` is true, the operator finds a Lease
+ * without a holder. Tries again if a request fails for another reason, such as a late response from a busy API server.
+ */
+async function isRefused(installation: Installation, owner: OwnerRef, hasLease = true): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    await reset(installation, hasLease);
+    const operator = await operate(installation, 'operator-0', 'logfleet:test');
+    const { host, metrics } = operator;
+    const ends = await Promise.allSettled([doEverything(operator, owner), runJob(operator, owner.namespace)]);
+    // While stopping, the operator sends one more request to release its lease.
+    await host.stop();
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (refusals(metrics).length > 0 || !failed) return refusals(metrics).length > 0;
+    if (attempt === 3) throw failed.reason;
+  }
 }
 
 async function allowJobs({ namespace, account }: Installation): Promise<void> {
@@ -430,8 +436,8 @@ test('every verb for every resource of a Role is needed', async () => {
     for (const rule of role.rules) {
       for (const verb of rule.verbs) {
         await withdraw(installation, role, rule, verb);
-        await reset(installation, !(verb === 'create' && rule.resources.includes('leases')));
-        if (!(await isRefused(installation, owner))) unneeded.push(`${verb} ${rule.resources.join()}`);
+        const hasLease = !(verb === 'create' && rule.resources.includes('leases'));
+        if (!(await isRefused(installation, owner, hasLease))) unneeded.push(`${verb} ${rule.resources.join()}`);
       }
     }
     await setRules(role, role.rules);
@@ -442,12 +448,12 @@ test('every verb for every resource of a Role is needed', async () => {
 test('a resource version that is too old is reported as expired', async () => {
   const { api } = await connectToCluster({ kubeconfig: controlPlane().adminKubeconfig });
   const client = new ApiClient({ api, clock: systemClock, metrics: noMetrics });
-  const query = { watch: 'true', resourceVersion: '1', timeoutSeconds: '5' };
+  const query = { watch: 'true', resourceVersion: '1', timeoutSeconds: '300' };
   const watch = client.watch({
     path: resourcePath(kind, undefined),
     query,
     signal: new AbortController().signal,
-    deadlineMs: 10_000,
+    deadlineMs: 300_000,
   });
   let outcome: unknown;
   try {
