@@ -159,7 +159,7 @@ async function leaseUid(namespace: string): Promise<string> {
  * Number of collectors. It is high enough that the rollout is still running when the operator is uninstalled, even on a
  * busy machine.
  */
-const fleetSize = 30;
+const fleetSize = 60;
 
 type Operator = (namespace: string, pod: string) => Promise<Program>;
 
@@ -196,6 +196,11 @@ async function reinstall(installer: Installer, running: Program, { tenant, place
 
   await installer.install();
   await operator(namespace, 'logfleet-2');
+  // The rest of the rollout need not last long.
+  const patch = JSON.stringify({ spec: { strategy: { maxInProgress: fleetSize } } });
+  expect(await inCluster.kubectl(['patch', 'cvp', 'production', '--type=merge', '-p', patch])).toMatchObject({
+    status: 0,
+  });
   await inCluster.reason('production', 'AllUpdated');
   const { status } = await inCluster.exportReason('audit', 'Exported');
   expect((await tenant.collectors()).map(({ version }) => version)).toEqual(Array(fleetSize).fill(targetVersion));
