@@ -46,13 +46,13 @@ export interface Viewport {
   readonly colorScheme?: 'light' | 'dark';
 }
 
+/** Time limit in ms that only a hanging page or browser exceeds. */
+const longestWaitMs = 300_000;
+
 export function startBrowser(executablePath: string): Promise<Browser> {
   // Chromium's sandbox does not work for root in a container.
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  return chromium.launch({ executablePath, args: ['--no-sandbox'], timeout: longestWaitMs });
 }
-
-/** Time limit in ms that only a hanging page exceeds. */
-const longestWaitMs = 120_000;
 
 export interface OpenPage {
   readonly page: Page;
