@@ -94,9 +94,9 @@ describe('the details', () => {
   test('of a policy show stages, soak clock, versions and failures by reason', async () => {
     const { page } = await openPage(browser, shown.url, 'cvp/logging/production');
     const texts = await page.locator('article').innerText();
-    for (const text of ['19.253-26 1,104', 'Soaking, 2', 'No space left on device', 'web-117, web-203']) {
+    for (const text of ['19.253-26 1,104', 'No space left on device', 'web-117, web-203'])
       expect(texts).toContain(text);
-    }
+    expect(texts).toMatch(/Soaking, \d/);
     expect(await page.getByRole('progressbar', { name: 'Soak of stage linux' }).getAttribute('value')).not.toBeNull();
     expect(await page.getByRole('img', { name: '618 updated, 1291 pending, 3 failed' }).count()).toBe(2);
     await page.context().close();
@@ -133,7 +133,7 @@ describe('the details', () => {
     const own = await showPage([shownResource({ kind: 'SearchExport', name: 'stuck', status })]);
     const { page } = await openPage(browser, own.url, 'sx/logging/stuck');
     const row = page.locator('.table tr', { hasText: 'no space left' });
-    expect(await row.innerText()).toMatch(/^1\s+DestinationFull: no space left in audit\s+\ds ago$/);
+    expect(await row.innerText()).toMatch(/^1\s+DestinationFull: no space left in audit\s+[\dms]+ ago$/);
     await page.context().close();
     await own.stop();
   });
@@ -166,6 +166,7 @@ describe('the details', () => {
 
   test('offer the command that the resource is waiting for, for copying', async () => {
     const { page } = await openPage(browser, shown.url, 'cvp/network/edge');
+    await keepFeedback(page);
     await page.getByRole('button', { name: 'Copy the command: Approve the stage' }).click();
     await page.getByText('Copied').first().waitFor();
     expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(
@@ -175,8 +176,14 @@ describe('the details', () => {
   });
 });
 
+/** Stops the timers of the page. Otherwise, its feedback would disappear after 2 s, maybe before the test sees it. */
+async function keepFeedback(page: Page): Promise<void> {
+  await page.evaluate('setTimeout = () => 0');
+}
+
 test('a browser that does not allow copying shows a message', async () => {
   const { page, errors } = await openPage(browser, shown.url, 'cvp/network/edge');
+  await keepFeedback(page);
   await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("denied"))');
   await page.getByRole('button', { name: 'Copy the command: Approve the stage' }).click();
   await page.getByText('Not allowed').first().waitFor();
@@ -191,7 +198,8 @@ describe('a change', () => {
     own.reader.replace(examplesAfterRollout());
     await page.locator('article').getByText('All collectors are upgraded.').first().waitFor();
     await page.locator('.row', { hasText: 'edge' }).locator('.figure', { hasText: '320/320' }).waitFor();
-    expect(await page.title()).toBe('edge: AllUpdated – logfleet');
+    // The page sets its title only after it has drawn the details.
+    await expect.poll(() => page.title()).toBe('edge: AllUpdated – logfleet');
     expect(await page.getByRole('status').allInnerTexts()).toContain('edge: AllUpdated');
     await page.context().close();
     await own.stop();

@@ -74,7 +74,8 @@ export async function openPage(browser: Browser, url: string, id = '', screen: V
   page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('request', (request) => origins.add(new URL(request.url()).origin));
-  await page.goto(id === '' ? url : `${url}#${id}`);
+  // Soon after the page is drawn, it scrolls to its first row. It has done so when it asks for changes.
+  await Promise.all([page.waitForRequest('**/api/changes'), page.goto(id === '' ? url : `${url}#${id}`)]);
   await page.waitForSelector(id === '' ? '.row a' : 'article h2');
   return { page, errors, origins };
 }
