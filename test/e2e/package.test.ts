@@ -171,6 +171,9 @@ describe('the npm package', () => {
     expect(await ofPolicy('abort')).toMatchObject(succeeds('aborted rollout'));
     await operator.line(/: Aborted;/);
     expect(await ofPolicy('retry')).toMatchObject(succeeds('continues'));
+    // A stopped stage cannot be approved, so this waits until the operator has continued the rollout.
+    const isStopped = async () => (await manifests.status('production')).status?.rollout?.stopped !== undefined;
+    await expect.poll(isStopped).toBe(false);
     expect(await ofPolicy('approve', '--stage', 'rest')).toMatchObject(succeeds('approved stage rest'));
     await operator.line(/AllUpdated/);
     operator.signal('SIGTERM');

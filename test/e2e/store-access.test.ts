@@ -25,7 +25,12 @@ interface StoreRefusal {
   readonly applies: (method: string, url: string) => boolean;
 }
 
+/** Forwards a request to the emulator. If this fails, for example because the client has ended, ends the connection. */
 async function forward(emulator: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  await exchange(emulator, request, response).catch(() => response.destroy());
+}
+
+async function exchange(emulator: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = '', url = '', headers } = request;
   const body = await buffer(request);
   const { host: _, connection: _own, 'transfer-encoding': _chunked, ...others } = headers;
@@ -40,7 +45,8 @@ async function refusingServer(emulator: string, { status, reason, message, appli
       await forward(emulator, request, response);
       return;
     }
-    await buffer(request);
+    // A client that has ended needs no response.
+    await buffer(request).catch(() => {});
     const error = { code: status, message, errors: [{ domain: 'global', reason, message }] };
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
   }).listen(0, '127.0.0.1');

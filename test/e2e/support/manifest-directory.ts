@@ -1,5 +1,5 @@
 /** Directory of manifests, in which the operator also stores its state. */
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CollectorVersionPolicySpec } from '../../../src/api/generated/collector-version-policy.ts';
@@ -24,8 +24,11 @@ export class ManifestDirectory {
     await this.write(`${name}.yaml`, JSON.stringify(policyManifest(name, spec), undefined, 2));
   }
 
+  /** Writes a file. No other process can read only a part of it. */
   async write(file: string, text: string): Promise<void> {
-    await writeFile(join(this.path, file), text);
+    const unfinished = `${this.path}.unfinished`;
+    await writeFile(unfinished, text);
+    await rename(unfinished, join(this.path, file));
   }
 
   async delete(file: string): Promise<void> {
