@@ -37,7 +37,9 @@ describe.concurrent('a rollout', () => {
   test.for([['SIGINT'], ['SIGTERM']] as const)(
     'continues after %s at the next start',
     async ([signal], { tenant, manifests, run }) => {
-      await tenant.equip({ groups: { web: { count: 8, version: oldVersion, upgrade: quick } } });
+      const web = { count: 8, version: oldVersion };
+      // The upgrades take long, so that some of them are still running when the signal arrives.
+      await tenant.equip({ groups: { web: { ...web, upgrade: { duration: '20s' } } } });
       await manifests.policy('production', { strategy: { maxInProgress: 3 } });
       const first = await run();
       await tenant.posted(2);
@@ -47,6 +49,7 @@ describe.concurrent('a rollout', () => {
       expect(interrupted.stderr).toMatch(
         new RegExp(`^logfleet run: interrupted; .* the next ${nameInHints} run `, 'm'),
       );
+      await tenant.equip({ groups: { web: { ...web, upgrade: quick } } });
       const { status, stdout } = await (await run()).ended;
       expect(stdout).toBe(`logging/production: AllUpdated: 8 of 8 collectors run ${targetVersion}.\n`);
       expect(status).toBe(0);
@@ -173,11 +176,13 @@ describe.concurrent('while --watch runs', () => {
   });
 
   test('a target that changes during a rollout waits for tasks in flight', async ({ tenant, manifests, run }) => {
-    await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: quick } } });
+    // The upgrades to the first target take long, so that the first rollout is still running when the target changes.
+    const outcomes = [{ end: 'succeed', duration: '12s', toVersion: targetVersion }] as const;
+    await tenant.equip({ groups: { web: { count: 6, version: oldVersion, upgrade: { ...quick, outcomes } } } });
     await manifests.policy('production', { strategy: { maxInProgress: 2 } });
     const program = await run(['--watch']);
     await tenant.posted(2);
-    await manifests.policy('production', { strategy: { maxInProgress: 2 }, target: { version: newestVersion } });
+    await manifests.policy('production', { target: { version: newestVersion } });
     await program.line(/AllUpdated; target 19\.501-7/);
     const collectors = await tenant.collectors();
     expect(collectors.map(({ version }) => version)).toEqual(Array(6).fill(newestVersion));
@@ -193,15 +198,16 @@ describe.concurrent('user actions', () => {
     manifests,
     run,
   }) => {
-    await tenant.equip({ groups: { web: { count: 4, version: oldVersion, upgrade: quick } } });
-    const spec = { strategy: { maxInProgress: 2 } };
-    await manifests.policy('production', spec);
+    // The upgrades run one after another, so some have not started when `pause` takes effect.
+    await tenant.equip({ groups: { web: { count: 20, version: oldVersion, upgrade: quick } } });
+    await manifests.policy('production', { strategy: { maxInProgress: 1 } });
     const program = await run(['--watch']);
     await tenant.posted(2);
     const paused = await runToEnd(['pause', 'cvp/production', '--dir', manifests.path]);
     expect(paused.stdout).toMatch(/^cvp\/production in namespace logging: paused[;.]/);
-    await program.line(/Paused/);
+    await program.line(/production: Paused; .*in progress 0/);
     const atPause = (await tenant.tasks()).length;
+    expect(atPause).toBeLessThan(20);
     // Waits until the operator has read the list of builds again. By then, an operator that ignored the pause would
     // have started another upgrade.
     const reads = tenant.journal().filter(({ operation }) => operation === 'listBuilds').length;
@@ -212,15 +218,18 @@ describe.concurrent('user actions', () => {
     const shown = await runToEnd(['get', 'cvp', '--dir', manifests.path]);
     expect(shown.stdout).toMatch(/^NAMESPACE +NAME +TARGET +UPDATED +IN PROGRESS +FAILED +STATE +AGE\n/);
     expect(shown.stdout).toMatch(
-      new RegExp(`\nlogging +production +${targetVersion} +\\d/4 +\\d +0 +Paused +[\\dms]+\n$`),
+      new RegExp(`\nlogging +production +${targetVersion} +\\d+/20 +0 +0 +Paused +[\\dms]+\n$`),
     );
+    // All other upgrades run at the same time.
+    const spec = { strategy: { maxInProgress: 100 } };
+    await manifests.policy('production', spec);
     const resumed = await runToEnd(['resume', 'cvp/production', '--dir', manifests.path]);
     expect(resumed.stdout).toBe('cvp/production in namespace logging: resumed.\n');
     await program.line(/AllUpdated/);
     const json = await runToEnd(['get', 'cvp', 'production', '-o', 'json', '--dir', manifests.path]);
     expect(JSON.parse(json.stdout)).toMatchObject({
       ...policyManifest('production', spec),
-      status: { summary: { updated: '4/4', state: 'AllUpdated' } },
+      status: { summary: { updated: '20/20', state: 'AllUpdated' } },
     });
     await expectPromiseKept(tenant, once);
   });

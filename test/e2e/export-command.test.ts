@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, vi } from 'vitest';
-import type { FaultScenario } from '../../simulator/scenario/scenario.ts';
 import { test as base } from './support/end-to-end.ts';
-import { exportManifest, s3Place, stopStores, volumePlace } from './support/exports.ts';
+import { exportManifest, s3Place, stopStores, unfinished, volumePlace } from './support/exports.ts';
 import { logs } from './support/simulator.ts';
 
 vi.setConfig({ maxConcurrency: 20 });
@@ -18,11 +17,6 @@ const launcher = fileURLToPath(new URL('../../bin/logfleet.js', import.meta.url)
 const request = ['--query', '*', '--from', logs.from, '--to', logs.to];
 const proven = `Proven: ${logs.messages} rows, each of them once.`;
 
-/** Lets the service refuse all searches after the third, so that an export with one search at a time cannot finish. */
-const unfinished: FaultScenario = {
-  ...{ kind: 'status', status: 503, operations: ['createJob'] },
-  nth: Array.from({ length: 200 }, (_, index) => index + 4),
-};
 /** Progress of an export that has committed intervals. */
 const someIntervals = / in [1-9]\d* of \d+ intervals/;
 

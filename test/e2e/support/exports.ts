@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'vitest';
+import type { FaultScenario } from '../../../simulator/scenario/scenario.ts';
 import type { SearchExportSpec } from '../../../src/api/generated/search-export.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { systemRandom } from '../../../src/base/random.ts';
@@ -20,6 +21,12 @@ import { S3Gateway } from '../../support/s3-gateway.ts';
 import { logs } from './simulator.ts';
 
 export type ExportSpecPart = { readonly [M in keyof SearchExportSpec]?: unknown };
+
+/** Lets the service refuse all searches after the third, so that an export cannot finish. */
+export const unfinished: FaultScenario = {
+  ...{ kind: 'status', status: 503, operations: ['createJob'] },
+  nth: Array.from({ length: 200 }, (_, index) => index + 4),
+};
 
 /** Destination of a test's exports. */
 export interface ExportPlace {

@@ -42,8 +42,9 @@ export interface Promised {
 /** Checks that no collector has two upgrades at the same time, and that each repeated upgrade was necessary (U15). */
 export async function expectPromiseKept(tenant: Tenant, promised: Promised): Promise<void> {
   const { retryLimit, kills = 0, failures = false, lagMs = 0 } = promised;
-  const journal = tenant.journal();
   const byCollector = Map.groupBy(await tenant.tasks(), ({ collectorId }) => collectorId);
+  // Reads the journal last, because the simulator writes the entry of a request just after its response.
+  const journal = tenant.journal();
   for (const [collectorId, tasks] of byCollector) {
     expect(overlapping(tasks), `tasks of collector ${collectorId} that ran at the same time`).toEqual([]);
     const posts = journal.filter((entry) => isPost(entry) && entry.collectorId === collectorId);

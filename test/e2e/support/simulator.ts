@@ -4,7 +4,7 @@ import { Agent, request } from 'undici';
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { CollectorGroup, FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { SimulatorAddress } from '../../../simulator/simulate.ts';
-import type { CollectorSnapshot, SimulatorState, TaskState } from '../../../simulator/snapshot.ts';
+import type { CollectorSnapshot, JobSnapshot, SimulatorState, TaskState } from '../../../simulator/snapshot.ts';
 import { Program } from './program.ts';
 
 export const oldVersion = '19.400-1';
@@ -171,6 +171,10 @@ export class Tenant {
     const { collectors, tasks } = await this.#simulator.state();
     const own = new Set(collectors.filter(({ name }) => name.startsWith(`${this.user}-`)).map(({ id }) => id));
     return tasks.filter(({ collectorId }) => own.has(collectorId));
+  }
+
+  async jobs(): Promise<readonly JobSnapshot[]> {
+    return (await this.#simulator.state()).jobs.filter(({ user }) => user === this.user);
   }
 
   journal(): readonly JournalEntry[] {
