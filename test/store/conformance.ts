@@ -166,8 +166,8 @@ export function describeDestination({ make, url, unseenBytes }: StoreKind): void
   });
 
   describe('an upload of a process that was killed', () => {
-    // The larger upload sends only one part before its process is killed. The store could otherwise receive another part
-    // after the upload has been removed.
+    // The larger upload sends only one part before its process is killed. The store could otherwise receive another
+    // part after the upload has been removed.
     test.each([64 * 1024, 6 * mebibyte])('after %d bytes is not visible, and is removed (E15)', async (bytes) => {
       await using child = new Child(place.data, { kind: 'upload', folder: 'data', bytes });
       await child.line();

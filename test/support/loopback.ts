@@ -1,6 +1,6 @@
 /**
- * Servers on the loopback interface: scripted HTTP and HTTPS servers, and a proxy that supports CONNECT. The servers keep
- * idle connections open. Otherwise, a server could close a connection just when a slow test reuses it.
+ * Servers on the loopback interface: scripted HTTP and HTTPS servers, and a proxy that supports CONNECT. The servers
+ * keep idle connections open. Otherwise, a server could close a connection just when a slow test reuses it.
  */
 import { once } from 'node:events';
 import {

@@ -25,7 +25,8 @@ export function testWorkerCrashes(crashes: readonly WorkerCrash[]): void {
     'of two workers, worker %i is killed at %s and restarted: every row is exported once',
     async ([victim, place], { pods: podsOf }) => {
       const pods = podsOf(twoWorkers);
-      // The victim starts first. Otherwise, the other worker could complete the export before the victim reaches the step.
+      // The victim starts first. Otherwise, the other worker could complete the export before the victim reaches the
+      // step.
       const killed = await pods.start(victim, {
         NODE_OPTIONS: `--import ${killAtBoundary}`,
         LOGFLEET_TEST_KILL_AT: place,

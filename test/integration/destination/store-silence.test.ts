@@ -19,8 +19,8 @@ const mebibyte = 1024 * 1024;
 const content = Buffer.alloc(64 * mebibyte);
 
 /**
- * Clock whose timers count ticks. While a busy machine pauses this process, the server makes no progress either, and the
- * pause counts as a single tick. undici's timers count time in the same way.
+ * Clock whose timers count ticks. While a busy machine pauses this process, the server makes no progress either, and
+ * the pause counts as a single tick. undici's timers count time in the same way.
  */
 const clock: Clock = {
   ...systemClock,
