@@ -1,20 +1,19 @@
 /** Tests that `logfleet validate` and a real API server accept the same manifests. */
-import { readFileSync } from 'node:fs';
-import { Agent, request } from 'undici';
+import { type Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseManifestFile } from '../../src/api/manifest-file.ts';
 import { applyDefaults } from '../../src/api/schemas.ts';
 import { resourcePath } from '../../src/host/kubernetes/api-paths.ts';
 import { type CorpusManifest, readCorpus } from '../corpus/corpus.ts';
 import { type ApiResponse, controlPlane, createNamespace } from '../support/control-plane.ts';
+import { patientAgent } from '../support/patient-agent.ts';
 
 let namespace: string;
 let agent: Agent;
 
 beforeAll(async () => {
   namespace = await createNamespace('corpus');
-  // There is no time limit for a connection, because the API server can be slow on a busy machine.
-  agent = new Agent({ connect: { ca: readFileSync(controlPlane().caFile), timeout: 0 } });
+  agent = patientAgent(controlPlane().caFile);
 });
 afterAll(() => agent.close());
 

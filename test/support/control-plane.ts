@@ -1,10 +1,11 @@
 /** Access to the test run's control plane. Each test file creates its own namespaces. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Agent, request } from 'undici';
+import { type Agent, request } from 'undici';
 import { inject } from 'vitest';
 import { type ControlPlaneAccess, renderKubeconfig } from './control-plane-process.ts';
 import './control-plane-setup.ts';
+import { patientAgent } from './patient-agent.ts';
 import { type ProgramResult, runProgram } from './run-program.ts';
 
 export type { ControlPlaneAccess } from './control-plane-process.ts';
@@ -29,8 +30,7 @@ export async function callApi(
   options: { readonly token?: string; readonly contentType?: string } = {},
 ): Promise<ApiResponse> {
   const access = controlPlane();
-  // There is no time limit for a connection, because the API server can be slow on a busy machine.
-  agent ??= new Agent({ connect: { ca: readFileSync(access.caFile), timeout: 0 }, keepAliveTimeout: 1_000 });
+  agent ??= patientAgent(access.caFile, { keepAliveTimeout: 1_000 });
   const response = await request(`${access.server}${path}`, {
     method,
     dispatcher: agent,

@@ -1,15 +1,14 @@
 /** Waits for changes to a resource. All tests in a run share one watch. */
-import { readFileSync } from 'node:fs';
-import { Agent, request } from 'undici';
+import { type Agent, request } from 'undici';
 import { controlPlane } from './control-plane.ts';
+import { patientAgent } from './patient-agent.ts';
 
 let agent: Agent | undefined;
 
 /** Resolves to the resource as soon as `done` returns true for it. */
 export async function watchUntil<T>(collection: string, name: string, done: (resource: T) => boolean): Promise<T> {
   const { server, caFile, adminToken } = controlPlane();
-  // There is no time limit for a connection, because the API server can be slow on a busy machine.
-  agent ??= new Agent({ connect: { ca: readFileSync(caFile), timeout: 0 }, bodyTimeout: 0 });
+  agent ??= patientAgent(caFile, { bodyTimeout: 0 });
   for (;;) {
     const { statusCode, body } = await request(`${server}${collection}`, {
       query: { watch: 'true', fieldSelector: `metadata.name=${name}` },

@@ -1,10 +1,11 @@
 /** Runs one `logfleet simulate` for all tests in a file. Each test has its own user and collectors. */
 import { type FSWatcher, readFileSync, watch } from 'node:fs';
-import { Agent, request } from 'undici';
+import { type Agent, request } from 'undici';
 import type { JournalEntry } from '../../../simulator/requests/journal.ts';
 import type { CollectorGroup, FaultScenario, Scenario } from '../../../simulator/scenario/scenario.ts';
 import type { SimulatorAddress } from '../../../simulator/simulate.ts';
 import type { CollectorSnapshot, JobSnapshot, SimulatorState, TaskState } from '../../../simulator/snapshot.ts';
+import { patientAgent } from '../../support/patient-agent.ts';
 import { Program } from './program.ts';
 
 export const oldVersion = '19.400-1';
@@ -50,8 +51,7 @@ export class Simulator {
     this.#program = program;
     this.#journalFile = journalFile;
     this.address = address;
-    // There is no time limit for a connection, because the simulator can be slow on a busy machine.
-    this.#agent = new Agent({ connect: { ca: readFileSync(address.caFile), timeout: 0 } });
+    this.#agent = patientAgent(address.caFile);
   }
 
   async state(): Promise<SimulatorState> {
