@@ -1,7 +1,5 @@
 /** Tests object store settings, such as encryption, storage class, region and proxies. */
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { HeadBucketCommand } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { SecretText } from '../../src/base/secret-text.ts';
@@ -10,6 +8,7 @@ import { createClient } from '../../src/destination/s3/s3-client.ts';
 import type { S3Settings } from '../../src/destination/s3/s3-settings.ts';
 import type { Destination } from '../../src/destination/store/destination.ts';
 import { serve } from '../support/loopback.ts';
+import { RefusingProxy } from '../support/refusing-proxy.ts';
 import { makeBucket, openPlace, settingsOf, systemPorts } from './place.ts';
 
 const credentials = { accessKeyId: 'key', secretAccessKey: new SecretText('secret') };
@@ -217,19 +216,12 @@ describe('a request', () => {
 });
 
 describe('a proxy', () => {
-  let proxy: Server;
-  const asked: string[] = [];
+  let proxy: RefusingProxy;
   beforeEach(async () => {
-    asked.length = 0;
-    proxy = createServer().on('connect', ({ url }, socket) => {
-      asked.push(url ?? '');
-      // Ignores the error that occurs if the client resets the connection.
-      socket.on('error', () => {}).end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
-    });
-    proxy.listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
+    proxy = new RefusingProxy();
+    await proxy.start();
   });
-  afterEach(() => proxy.close());
+  afterEach(() => proxy.stop());
 
   const settings: S3Settings = {
     bucket: 'audit-logs',
@@ -238,25 +230,26 @@ describe('a proxy', () => {
     forcePathStyle: true,
     credentials,
   };
-  const address = () => `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const address = () => `http://${proxy.address}`;
+  const asked = () => proxy.requests.map(({ url }) => url);
 
   test('of the environment is used for requests to the store', async () => {
     const destination = await open(settings, { HTTPS_PROXY: address() });
     await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });
-    expect(new Set(asked)).toEqual(new Set(['store.invalid:9000']));
+    expect(new Set(asked())).toEqual(new Set(['store.invalid:9000']));
   });
 
   test('is not used for hosts in NO_PROXY', async () => {
     const destination = await open(settings, { HTTPS_PROXY: address(), NO_PROXY: 'store.invalid' });
     await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });
-    expect(asked).toEqual([]);
+    expect(asked()).toEqual([]);
   });
 
   test('is used for large uploads', async () => {
     const destination = await open(settings, { HTTPS_PROXY: address() });
     const content = Buffer.alloc(3 * 1024 * 1024);
     await expect(destination.create('plan', content)).rejects.toMatchObject({ code: 'destination.away' });
-    expect(new Set(asked)).toEqual(new Set(['store.invalid:9000']));
+    expect(new Set(asked())).toEqual(new Set(['store.invalid:9000']));
   });
 
   test('is used for the token service of an identity, although the store is in NO_PROXY', async () => {
@@ -264,6 +257,6 @@ describe('a proxy', () => {
     const environment = { HTTPS_PROXY: address(), NO_PROXY: 'store.invalid' };
     const destination = await open({ ...settings, credentials: 'ambient' }, environment);
     await expect(destination.read('plan')).rejects.toMatchObject({ code: 'destination.away' });
-    expect(new Set(asked)).toEqual(new Set(['sts.invalid:443']));
+    expect(new Set(asked())).toEqual(new Set(['sts.invalid:443']));
   });
 });
