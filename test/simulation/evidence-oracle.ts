@@ -46,7 +46,8 @@ function unfounded(record: HistoryRecord, before: PostRecord, post: PostRecord):
   if (!task || task.endTime === null) return undefined;
   const endedMs = task.endTime - record.startMs;
   if (endedMs > post.atMs) return undefined;
-  // Skips the check if another tool changed collectors. A collector may then have two upgrades from different policies.
+  // With several policies, an upgrade by another tool may be followed by upgrades from two policies. These rules only
+  // concern upgrades from one policy.
   if (post.known.length > 1 && plan.fleet.touched.size > 0) return undefined;
   if (task.status === 2) return driftUnconfirmed(record, away, endedMs, graceMs);
   const timedOut = endedMs - before.atMs >= (30 * 60_000) / pace - slackMs;

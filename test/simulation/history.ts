@@ -43,8 +43,8 @@ export async function runHistory(plan: HistoryPlan, trace?: (line: string) => vo
 async function settle(world: SimulationWorld, plan: HistoryPlan) {
   const deadlineMs = plan.calmAtMs + convergeWithinMs + rejectionsMs(world, plan);
   const mayWait = plan.policies.some(({ spec }) => spec['offlinePolicy'] === 'Wait');
-  // The next leader's clock may be slow, so a maintenance exclusion begins later for this leader. A policy that was
-  // waiting may then resume its upgrades.
+  // A maintenance exclusion that has begun for one leader may not have begun for the next leader, whose clock is slow.
+  // The policy then resumes its upgrades for a while.
   const mayRelapse =
     mayWait ||
     mayPassOn(plan) ||

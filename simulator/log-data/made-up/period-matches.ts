@@ -21,9 +21,9 @@ export interface Period {
 }
 
 /**
- * Ranks that delimit the messages in a time range. The rank of a message is the number of newer messages. All messages
- * with ranks from `sure` to `doubtful` (exclusive) are in the time range. The other messages from `begin` to `end`
- * (exclusive) might be outside the time range, so they must be checked.
+ * Ranks that delimit the messages in a time range, with `begin` <= `sure` <= `doubtful` <= `end`. The rank of a message
+ * is the number of newer messages. Messages from `sure` up to, but not including, `doubtful` are in the time range.
+ * Messages from `begin` up to `sure`, and from `doubtful` up to `end`, may be in the time range, and must be checked.
  */
 export interface PeriodRanks {
   readonly begin: number;

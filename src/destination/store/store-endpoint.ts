@@ -34,7 +34,7 @@ export function checkEndpoint(endpoint: string | undefined, insecure = false): v
 /** Throws if access tokens would be sent without encryption. */
 export function checkTokensMayGoTo(address: string): void {
   if (!address.startsWith('http://')) return;
-  const advice = 'use https://, or store the credentials in a Secret';
+  const advice = 'use https://, or authenticate with a key from a Secret';
   throw invalid(`logfleet sends no access tokens to ${address}, because the connection is not encrypted: ${advice}`);
 }
 

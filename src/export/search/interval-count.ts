@@ -49,7 +49,10 @@ export type IntervalCount =
   /** The search job reported errors, so its count is not reliable. */
   | { readonly kind: 'errors'; readonly errors: readonly string[] };
 
-/** Counts the rows that `order` selects. Rejects like `aggregate`, or with the error `export.countRefused`. */
+/**
+ * Counts the rows of the search that `order` describes. Rejects with the same errors as `aggregate`, and with
+ * `export.countRefused` if the service accepts the query but refuses to count its rows.
+ */
 export async function countInterval(order: JobOrder, jobs: JobSet): Promise<IntervalCount> {
   const counted = await aggregate(order, 'count', jobs).catch((thrown: unknown) => {
     throw isRefused(thrown) ? countRefused(thrown) : thrown;

@@ -332,7 +332,7 @@ export class ExportWork {
     }
   }
 
-  /** Writes the manifest, unless commit records have disappeared since a failed attempt. */
+  /** Writes the manifest. After a failed attempt, first checks that the commit records still cover the whole export. */
   async #finish({ coverage, isRepeated }: Extract<Step, { kind: 'finish' }>): Promise<void> {
     this.#on({ kind: 'manifestBegan' });
     let found = coverage;

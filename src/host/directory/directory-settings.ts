@@ -21,7 +21,7 @@ export interface Place {
  * starts upgrades as long as the manifest exists (D1).
  */
 export interface UnusableManifest extends Place {
-  /** True if the manifest may contain the operator's settings. In that case, exports are paused as well. */
+  /** True if the manifest may contain the operator's settings. Such a manifest also pauses exports. */
   readonly mayPause: boolean;
   readonly problem: PlacedFinding;
 }

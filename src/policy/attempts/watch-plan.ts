@@ -75,7 +75,7 @@ interface DuePage {
    */
   soon: number;
   oldestDueMs: number;
-  /** Latest expected end of the upgrades that should already have ended, as monotonic time in ms. */
+  /** Of the upgrades that are due to have ended by now, the latest expected end, as monotonic time in ms. */
   latestDueMs: number;
   readonly ids: string[];
 }
@@ -152,8 +152,8 @@ class PlanBuilder {
     const dueMs = Math.max(open.sinceMs + typicalMs, evidenceFromMs(open, settings));
     const read = reads.get(id);
     const page = listing.observes(open.toVersion) ? listing.pageOf(id) : undefined;
-    // A read of the page at or after `dueMs` counts as a read of the collector, even if the page did not show the
-    // collector. The collector's upgrade task is then read next, instead of the same page again.
+    // If logfleet has read the collector's page of the list since `dueMs`, it reads the upgrade task next, even if the
+    // page did not show the collector. Otherwise, it could read the same page again and again.
     const seenMs = Math.max(listing.row(id)?.seenAtMs ?? 0, page === undefined ? 0 : (listing.pageReadMs(page) ?? 0));
     if (read !== undefined || seenMs >= dueMs) {
       // The task of a slow upgrade is read at increasing intervals.

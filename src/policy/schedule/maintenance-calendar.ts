@@ -42,7 +42,7 @@ export type WindowVerdict =
   | { readonly kind: 'zoneUnreadable' };
 
 export interface NextWindow extends TimeRange {
-  /** Time zone of the collectors to which the window applies. Absent if the window has its own time zone. */
+  /** Time zone that the window takes from its collectors. Absent if the window has its own time zone. */
   readonly zone?: string;
 }
 
