@@ -1,5 +1,7 @@
 /** Sends notifications to the webhook whose address is in a Secret. */
 import { Agent, ProxyAgent, request } from 'undici';
+import { unlessAborted } from '../base/aborted.ts';
+import type { Clock } from '../base/clock.ts';
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { type Environment, proxyCredentials, proxyFor } from '../base/proxy-environment.ts';
 import type { SecretText } from '../base/secret-text.ts';
@@ -14,10 +16,16 @@ export interface Webhook {
   readonly caCertificates: string | undefined;
 }
 
-/**
- * Time limit in ms for opening the connection. The same limit applies separately to the wait for the response headers.
- */
+/** Maximum time in ms from the start of a request until its response headers have arrived. */
 const timeoutMs = 10_000;
+
+export interface DeliveryOptions {
+  /** Environment variables, which may contain the address of a proxy. */
+  readonly environment: Environment;
+  readonly clock: Clock;
+  /** Cancels the request. */
+  readonly signal: AbortSignal;
+}
 
 /** Reads the webhook from the keys of a Secret. A thrown error names the invalid key, and contains no secret value. */
 export function decodeWebhook(members: ReadonlyMap<string, SecretText>): Webhook {
@@ -41,33 +49,37 @@ export function invalid(problem: string): LogfleetError {
 /**
  * Sends a notification. Rejects with an error if the delivery fails. The error's handling is `backoff` if a later
  * attempt might succeed, and `stall` if not. Error messages do not contain the webhook's address, because it is secret.
- * If the signal is aborted, the request is cancelled.
  */
 export async function sendNotification(
   { url, token, format, caCertificates }: Webhook,
   notification: Notification,
-  environment: Environment,
-  signal: AbortSignal,
+  { environment, clock, signal }: DeliveryOptions,
 ): Promise<void> {
   const address = new URL(url.reveal());
   const dispatcher = dispatcherFor(address, environment, caCertificates);
+  const silence = new AbortController();
+  const timer = clock.after(timeoutMs, () => silence.abort(new DOMException('', 'TimeoutError')));
+  const limited = AbortSignal.any([signal, silence.signal]);
   let status: number;
   try {
-    const { statusCode, body } = await request(address, {
-      ...{ dispatcher, method: 'POST', body: renderBody(notification, format) },
+    const sent = request(address, {
+      ...{ dispatcher, method: 'POST', body: renderBody(notification, format), signal: limited },
       headers: {
         'content-type': 'application/json',
         ...(token && { authorization: `Bearer ${token.reveal().trim()}` }),
       },
-      ...{ headersTimeout: timeoutMs, signal },
     });
+    // undici notices an aborted signal only after the connection is open or has failed.
+    const { statusCode, body } = await unlessAborted(limited, sent);
     // The response body is not read, because an endless response would block the queue of notifications.
     body.on('error', () => {}).destroy();
     status = statusCode;
   } catch (error) {
     throw failed('backoff', `the notification webhook cannot be reached: ${codeOf(error)}`);
   } finally {
-    await dispatcher.destroy();
+    timer.cancel();
+    // Does not wait, because a proxy that never responds can delay the end of the connection.
+    void dispatcher.destroy();
   }
   if (status >= 200 && status <= 299) return;
   const isPassing = status >= 500 || status === 408 || status === 429;
@@ -81,17 +93,18 @@ function failed(kind: 'backoff' | 'stall', message: string): LogfleetError {
 function dispatcherFor(address: URL, environment: Environment, ca: string | undefined): Agent | ProxyAgent {
   const proxy = proxyFor(address, environment);
   const tls = ca === undefined ? {} : { ca };
-  if (!proxy) return new Agent({ connect: { ...tls, timeout: timeoutMs } });
+  if (!proxy) return new Agent({ connect: tls });
   const { user, password } = proxyCredentials(proxy);
   const token = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
   return new ProxyAgent({ uri: proxy.origin, requestTls: tls, ...(user !== '' && { token }) });
 }
 
 /**
- * Returns the code of a network error, such as ECONNREFUSED, because the error's message could contain the secret
- * address.
+ * Returns the code of a network error, such as ECONNREFUSED, or the name of another error, such as TimeoutError. The
+ * error's message is not used, because it could contain the secret address.
  */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
-  return String(code ?? name ?? 'unknown error');
+  // The code of a DOMException, such as TimeoutError, is a number without meaning for users.
+  return String((typeof code === 'string' ? code : name) ?? 'unknown error');
 }

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Scenario } from '../../simulator/scenario/scenario.ts';
 import { annotations } from '../../src/api/annotations.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { PrometheusMetrics } from '../../src/base/prometheus-metrics.ts';
 import { hourMs, minuteMs } from '../../src/base/time-units.ts';
@@ -246,7 +247,9 @@ async function expectAlerts(problem: AlertedProblem): Promise<void> {
   const notifier = new Notifier({
     ...{ clock, metrics, random: world.world.random, log: silentLogger, secrets: host.secrets },
     secret: { namespace: 'logging', name: 'webhook' },
-    send: (webhook, notification, signal) => sendNotification(webhook, notification, {}, signal),
+    // The clock of the simulation can advance by hours while the request waits for the test's real server.
+    send: (webhook, notification, signal) =>
+      sendNotification(webhook, notification, { environment: {}, clock: systemClock, signal }),
   });
   const operator: ScrapedOperator = { name, metrics };
   await clock.advance(minuteMs);

@@ -81,7 +81,8 @@ function createHost(
           ...ports,
           secret: secretKey(options.notificationSecret, operatorNamespace),
           secrets: { get: (key) => host.secrets.get(key) },
-          send: (webhook, notification, signal) => sendNotification(webhook, notification, env, signal),
+          send: (webhook, notification, signal) =>
+            sendNotification(webhook, notification, { environment: env, clock: ports.clock, signal }),
         });
   const host: KubernetesHost = new KubernetesHost({
     ...ports,

@@ -1,16 +1,19 @@
 /** Tests the delivery of notifications to a real HTTPS server. */
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { notificationOf } from '../../../src/notifications/notification.ts';
-import { sendNotification, type Webhook } from '../../../src/notifications/webhook.ts';
+import { type DeliveryOptions, sendNotification, type Webhook } from '../../../src/notifications/webhook.ts';
 import { httpsServer, selfSigned } from '../../support/loopback.ts';
+import { RefusingProxy } from '../../support/refusing-proxy.ts';
+import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const owner = { kind: 'SearchExport', namespace: 'logging', name: 'audit', uid: 'u-1' } as const;
 const event = { type: 'Warning', reason: 'ExportedIncomplete', message: 'One interval is unproven.' } as const;
 const notification = notificationOf(owner, event, 0);
-const never = new AbortController().signal;
+const options = { environment: {}, clock: systemClock, signal: new AbortController().signal };
 
 async function receiver(status = 200) {
   const certificate = await selfSigned(['localhost', '127.0.0.1']);
@@ -25,6 +28,18 @@ async function receiver(status = 200) {
   return { certificate, received, url, close: () => server[Symbol.asyncDispose]() };
 }
 
+async function silentProxy(): Promise<RefusingProxy> {
+  const proxy = new RefusingProxy();
+  proxy.isSilent = true;
+  await proxy.start();
+  onTestFinished(() => proxy.stop());
+  return proxy;
+}
+
+function throughProxy({ address }: RefusingProxy): DeliveryOptions {
+  return { ...options, environment: { HTTPS_PROXY: `http://${address}` } };
+}
+
 function webhook(url: string, caCertificates: string | undefined): Webhook {
   // The token ends with a newline, as values often do in Secrets that are created from files.
   return { url: new SecretText(url), token: new SecretText('token-1\n'), format: 'json', caCertificates };
@@ -33,7 +48,7 @@ function webhook(url: string, caCertificates: string | undefined): Webhook {
 test('a notification is posted as JSON with the token, and trusts the certificate authority of the Secret', async () => {
   const { certificate, received, url, close } = await receiver();
   if (!notification) throw new Error('the Event has no notification');
-  await sendNotification(webhook(url, certificate.cert), notification, {}, never);
+  await sendNotification(webhook(url, certificate.cert), notification, options);
   const [{ request, body }] = received as [(typeof received)[0]];
   expect([request.method, request.url]).toEqual(['POST', '/hooks/secret-path']);
   expect(request.headers).toMatchObject({ authorization: 'Bearer token-1', 'content-type': 'application/json' });
@@ -50,7 +65,7 @@ test.each([
 ])('a response %d is handled as %s', async (status, kind) => {
   const { certificate, url, close } = await receiver(status);
   if (!notification) throw new Error('the Event has no notification');
-  const sending = sendNotification(webhook(url, certificate.cert), notification, {}, never);
+  const sending = sendNotification(webhook(url, certificate.cert), notification, options);
   await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind } });
   await close();
 });
@@ -58,12 +73,12 @@ test.each([
 test('an untrusted or unreachable receiver is tried again, and the error does not contain its address', async () => {
   const { url, close } = await receiver();
   if (!notification) throw new Error('the Event has no notification');
-  const untrusted = await sendNotification(webhook(url, undefined), notification, {}, never).catch(
+  const untrusted = await sendNotification(webhook(url, undefined), notification, options).catch(
     (error: Error) => error,
   );
   expect(untrusted).toMatchObject({ handling: { kind: 'backoff' } });
   await close();
-  const gone = await sendNotification(webhook(url, undefined), notification, {}, never).catch((error: Error) => error);
+  const gone = await sendNotification(webhook(url, undefined), notification, options).catch((error: Error) => error);
   expect(gone).toMatchObject({ handling: { kind: 'backoff' } });
   expect(`${untrusted} ${gone}`).not.toMatch(/secret-path|token-1/);
 });
@@ -75,10 +90,43 @@ test('a request to a receiver that never responds ends when its signal is aborte
   const abort = new AbortController();
   if (!notification) throw new Error('the Event has no notification');
   const target = webhook(`https://127.0.0.1:${server.port}/`, certificate.cert);
-  const sending = sendNotification(target, notification, {}, abort.signal);
+  const sending = sendNotification(target, notification, { ...options, signal: abort.signal });
   await asked.promise;
   abort.abort();
   await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind: 'backoff' } });
+});
+
+test('a request through a proxy that never responds ends when its signal is aborted', async () => {
+  const proxy = await silentProxy();
+  const abort = new AbortController();
+  if (!notification) throw new Error('the Event has no notification');
+  const target = webhook('https://hooks.example.com/', undefined);
+  const sending = sendNotification(target, notification, { ...throughProxy(proxy), signal: abort.signal });
+  await proxy.requested;
+  abort.abort();
+  await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind: 'backoff' } });
+});
+
+test('a request to a receiver that never responds ends at the time limit', async () => {
+  const certificate = await selfSigned(['localhost', '127.0.0.1']);
+  const asked = Promise.withResolvers<void>();
+  await using server = await httpsServer(certificate, () => asked.resolve());
+  const clock = new VirtualClock();
+  if (!notification) throw new Error('the Event has no notification');
+  const target = webhook(`https://127.0.0.1:${server.port}/`, certificate.cert);
+  const sending = sendNotification(target, notification, { ...options, clock });
+  await asked.promise;
+  await Promise.all([clock.advance(10_000), expect(sending).rejects.toThrow('TimeoutError')]);
+});
+
+test('a request through a proxy that never responds ends at the time limit', async () => {
+  const proxy = await silentProxy();
+  const clock = new VirtualClock();
+  if (!notification) throw new Error('the Event has no notification');
+  const target = webhook('https://hooks.example.com/', undefined);
+  const sending = sendNotification(target, notification, { ...throughProxy(proxy), clock });
+  await proxy.requested;
+  await Promise.all([clock.advance(10_000), expect(sending).rejects.toThrow('TimeoutError')]);
 });
 
 test('a notification is sent although the response body never ends', async () => {
@@ -86,5 +134,5 @@ test('a notification is sent although the response body never ends', async () =>
   await using server = await httpsServer(certificate, (_, response) => response.writeHead(200).write('thanks'));
   if (!notification) throw new Error('the Event has no notification');
   const target = webhook(`https://127.0.0.1:${server.port}/`, certificate.cert);
-  await expect(sendNotification(target, notification, {}, never)).resolves.toBeUndefined();
+  await expect(sendNotification(target, notification, options)).resolves.toBeUndefined();
 });
