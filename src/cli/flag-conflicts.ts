@@ -11,7 +11,7 @@ const clusterAttributes = [
   ...['kubeconfig', 'context', 'namespaces', 'operatorNamespace', 'leaderElection', 'notificationSecret'],
 ];
 
-/** Rejects flags for a cluster in combination with flags for a directory. */
+/** Rejects flags for a cluster in combination with a directory, and a directory that is not an argument. */
 export function refuseMixedHosts(command: Command): void {
   const [directory] = command.args;
   if (isGiven(command, 'dir'))
@@ -19,6 +19,10 @@ export function refuseMixedHosts(command: Command): void {
       `--dir is not a flag of this command, which takes directories as arguments: write ${invocation('run DIR')}`,
     );
   if (directory === undefined) {
+    if (command.getOptionValueSource('dir') === 'env')
+      throw new UsageError(
+        `LOGFLEET_DIR is set, but this command takes directories as arguments: write ${invocation('run "$LOGFLEET_DIR"')}, or unset LOGFLEET_DIR to run the operator in a cluster`,
+      );
     if (!isGiven(command, 'watch')) return;
     throw new UsageError(
       '--watch is only for directories: remove --watch, because the operator of a cluster always runs until it receives a signal',

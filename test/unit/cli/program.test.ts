@@ -232,6 +232,7 @@ describe('wrong usage ends with 2 and names the mistake', () => {
     ['run --log-level loud', {}, 'Allowed choices are debug, info, warn, error'],
     ['run --watch', {}, '--watch is only for directories'],
     ['run --dir d', {}, 'takes directories as arguments: write logfleet run DIR'],
+    ['run', { LOGFLEET_DIR: 'd' }, 'LOGFLEET_DIR is set, but this command takes directories as arguments'],
     ['run d --context c', {}, '--context is for a cluster, but d is a directory'],
     ['run d --no-leader-election', {}, 'is for a cluster, but d is a directory'],
     ['get --dir d --context c', {}, 'cannot be used with'],
