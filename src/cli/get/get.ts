@@ -127,6 +127,7 @@ async function follow(request: GetRequest): Promise<void> {
     const resources = request.kinds.flatMap((kind) => byKind.get(kind) ?? []);
     presenter.show(name === undefined ? resources : resources.filter(({ metadata }) => metadata.name === name));
   };
+  const troubles = new Map<KindName, string>();
   const failed = new AbortController();
   const signal = AbortSignal.any([context.signal, failed.signal]);
   try {
@@ -139,7 +140,12 @@ async function follow(request: GetRequest): Promise<void> {
           byKind.set(kind, resources);
           show();
         };
-        const onTrouble = kind === request.kinds[0] ? (message?: string) => presenter.trouble(message) : undefined;
+        const onTrouble = (message: string | undefined) => {
+          if (message === undefined) troubles.delete(kind);
+          else troubles.set(kind, message);
+          const [trouble] = troubles.values();
+          presenter.trouble(trouble);
+        };
         // When the watch for one kind ends, stops the watches for all kinds. Otherwise, the command would continue
         // without showing changes to resources of that kind.
         return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
