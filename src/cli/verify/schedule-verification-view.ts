@@ -149,7 +149,9 @@ function adviceOf({ gaps, overlaps, problems }: ScheduleVerification): readonly 
         ]
       : []),
     ...(overlaps.length > 0
-      ? ['Remedy for an overlap between two runs: remove the schedule record and the folder of one run.']
+      ? [
+          'Remedy for an overlap between two runs: if the other runs cover the whole time range of one of them, remove the schedule record and the folder of this run. Otherwise, keep both, because each has rows that the other lacks.',
+        ]
       : []),
     ...(problems.some(({ kind }) => kind === 'incomplete')
       ? [
