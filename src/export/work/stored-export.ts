@@ -117,8 +117,10 @@ export class StoredExport {
     const stored = await readPlan(this.destination, layout);
     if (!stored) return { kind: 'nothing' };
     const plan = this.checkedPlan(stored);
-    const verdicts = await readVerdicts(this.destination, layout);
-    return { kind: 'plan', plan, verdicts, records: await readRecords(this.destination, layout) };
+    // The records are read before the verdicts, because a record can belong to a segment of a verdict that another
+    // process has just stored.
+    const records = await readRecords(this.destination, layout);
+    return { kind: 'plan', plan, verdicts: await readVerdicts(this.destination, layout), records };
   }
 
   /** Returns the plan stored at the destination. Throws if its time range differs from that of the export. */
@@ -138,8 +140,9 @@ export class StoredExport {
   async readRecords(before: Known, which: RecordsReading['which']): Promise<RecordsReading> {
     const { layout } = this.#definition;
     const known = which === 'all' ? { records: [], verdicts: [] } : before;
-    const newVerdicts = await readVerdicts(this.destination, layout, known.verdicts.length);
+    // The records are read first, for the same reason as in `load`.
     const records = await readRecords(this.destination, layout, known.records);
+    const newVerdicts = await readVerdicts(this.destination, layout, known.verdicts.length);
     const keys = new Set(records.map((record) => recordKey(record)));
     const gone = before.records.filter((record) => !keys.has(recordKey(record)));
     const isPlanDoubted = which === 'all' || gone.length > 0;
@@ -205,7 +208,7 @@ export class StoredExport {
 
   /**
    * Removes files that no commit record lists, and then returns the existing manifest. Such files remain if a process
-   * ends right after writing the manifest.
+   * ends after it has written the manifest, but before it has removed them.
    */
   async #complete(
     manifest: Manifest,

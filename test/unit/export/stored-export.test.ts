@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { commit } from '../../../src/destination/commit-record.ts';
+import { storeVerdictOnce } from '../../../src/destination/digest-verdict.ts';
 import { storePlanOnce } from '../../../src/destination/plan-object.ts';
 import { StoredExport } from '../../../src/export/work/stored-export.ts';
 import { definitionOf } from '../../support/export-definition.ts';
@@ -25,6 +26,32 @@ test('a reading finds nothing, or a plan with its records', async () => {
   expect(await stored.load()).toEqual({ kind: 'plan', plan, records: [record], verdicts: [] });
   destination.objects.clear();
   expect(await stored.load()).toEqual({ kind: 'nothing' });
+});
+
+test('a record of a segment that another process adds during the reading comes with the verdict', async () => {
+  const { destination, stored } = await storedWithPlan();
+  const { layout } = definition;
+  const ofNewSegment = emptyRecord({ segment: 2, fromMs: 0, toMs: 500 });
+  const addSegment = async () => {
+    const segments = [{ fromMs: 0, toMs: 500 }];
+    await storeVerdictOnce(destination, layout, { round: 1, proven: [], differing: [], segments, incomplete: [] });
+    await commit(destination, layout, ofNewSegment);
+  };
+  const readAnew = [
+    () => stored.load(),
+    () => stored.readRecords({ plan, records: [], verdicts: [] }, 'new'),
+    () => stored.readRecords({ plan, records: [], verdicts: [] }, 'all'),
+  ];
+  for (const read of readAnew) {
+    destination.objects.clear();
+    await storePlanOnce(destination, layout, plan);
+    destination.strike = (call) => {
+      if (call !== 'list') return undefined;
+      destination.strike = () => undefined;
+      return { until: addSegment() };
+    };
+    expect(await read()).toMatchObject({ records: [ofNewSegment], verdicts: [{ round: 1 }] });
+  }
 });
 
 test.each([
