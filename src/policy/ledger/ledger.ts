@@ -340,7 +340,8 @@ export interface LedgerHeader {
   readonly actions?: readonly ActionRecord[];
   /**
    * Annotation values that are never applied again, in addition to the values in `actions`. `liftedAtMs` is the
-   * wall-clock time in ms of the newest stop that a user has ended with a retry.
+   * wall-clock time in ms of the newest stop that a user has ended with a retry, or with the approval of an
+   * inconclusive stage.
    */
   readonly handled?: {
     readonly retry?: string;

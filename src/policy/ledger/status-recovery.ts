@@ -131,7 +131,7 @@ type ShownRollout = NonNullable<CollectorVersionPolicyStatus['history']>[number]
 
 /**
  * Returns the rollout's stop if the status shows it and the ledger does not. Returns undefined if there is no such
- * stop, or if a user has retried the rollout since then.
+ * stop, or if a user has ended the stop since then.
  */
 function shownStop(
   { rollout }: CollectorVersionPolicyStatus,
@@ -141,7 +141,7 @@ function shownStop(
   if (!stopped || stop) return undefined;
   const { reason, message, time, stage } = stopped;
   const atMs = Date.parse(time);
-  // The user's last retry has ended the stop at `liftedAtMs` and all earlier stops.
+  // A user has ended the stop at `liftedAtMs` and all earlier stops.
   if (handled?.liftedAtMs !== undefined && atMs <= handled.liftedAtMs) return undefined;
   return { kind: stopKinds[reason], message, atMs, ...(stage === undefined ? {} : { stage }) };
 }

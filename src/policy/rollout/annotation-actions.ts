@@ -160,7 +160,7 @@ function approved(header: LedgerHeader, stage: string, wallMs: number): LedgerHe
   const { stop, stages } = given;
   if (stop?.kind !== 'inconclusive' || stop.stage !== stage || !stages) return given;
   const ended = stages.map((record) => (record.name === stage ? { ...record, endedAtMs: wallMs } : record));
-  return { ...withoutStop(given), stages: ended };
+  return { ...withoutStop(given), stages: ended, handled: { ...given.handled, liftedAtMs: stop.atMs } };
 }
 
 /** Returns the header after a user's retry, with the stages from which the rollout continues. */

@@ -39,6 +39,21 @@ describe('approve', () => {
     expect(header.approved).toEqual(['rest', 'canary']);
   });
 
+  test('ends the stop of an inconclusive stage, which an outdated status then does not restore', () => {
+    const started = { name: 'canary', startedAtMs: epochMs, soakMs: 0, tally: { finished: 1, failed: 0 } };
+    const inconclusive = {
+      kind: 'inconclusive',
+      message: 'No member is left.',
+      atMs: epochMs,
+      stage: 'canary',
+    } as const;
+    const before = { stop: inconclusive, stages: [started] };
+    const { header } = applied({ [annotations.approve]: `${rolloutId}/canary` }, before);
+    expect(header.stop).toBeUndefined();
+    expect(header.stages).toEqual([{ ...started, endedAtMs: laterMs }]);
+    expect(header.handled).toMatchObject({ liftedAtMs: inconclusive.atMs });
+  });
+
   test.each([
     ['of another rollout', `2-${target}/rest`],
     ['of the former rollout to the same version', `0-${target}/rest`],
