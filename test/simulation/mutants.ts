@@ -323,8 +323,8 @@ export const mutants: readonly Mutant[] = [
     'the collectors of a stage are not written to the ledger',
     'staged',
     'policy/ledger/ledger-file.ts',
-    'const members = splitMembers(started);',
-    'const members = splitMembers(started.slice(0, 0));',
+    'const members = splitItems(started.map((id) => JSON.stringify(id)));',
+    'const members = splitItems(started.slice(0, 0));',
   ),
   mutant(
     'members',

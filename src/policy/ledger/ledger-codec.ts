@@ -5,7 +5,15 @@
  */
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { ledgerFormat, maxShardBytes } from '../../host/host.ts';
-import { type Attempt, attemptStates, type Ending, type Entry, endingKinds, type LedgerHeader } from './ledger.ts';
+import {
+  type Attempt,
+  attemptStates,
+  type Ending,
+  type Entry,
+  type EntryChange,
+  endingKinds,
+  type LedgerHeader,
+} from './ledger.ts';
 
 /**
  * Stored array that describes how an upgrade attempt ended: index of the kind of ending, end time in s, task id,
@@ -23,6 +31,11 @@ type PackedRest = [(number | null)?, (number | null)?, (1 | null)?, (1 | null)?]
  * ending of the last attempt, and fields that are rarely set.
  */
 type PackedEntry = [string, string | null, number, number, (PackedEnding | null)?, (PackedRest | null)?];
+/**
+ * Stored id of a collector whose ledger entry was removed. All entries of the collector in earlier `log-N` objects are
+ * ignored.
+ */
+type PackedRemoval = string;
 /**
  * Stored array for one open attempt: number of the attempt, target version, state, task id, whether logfleet started
  * the upgrade, whether the request was repeated, start time in ms.
@@ -44,12 +57,9 @@ export interface ShardNumbers {
 interface Head extends ShardNumbers {
   readonly format: number;
   readonly header: LedgerHeader;
-  /**
-   * Collectors whose ledger entries were deleted, but are still contained in a `log-N` object. These old entries are
-   * ignored.
-   */
-  readonly forgotten: readonly string[];
-  readonly ended: readonly PackedEntry[];
+  /** Ids of collectors whose ledger entries were removed. Only earlier versions of logfleet wrote this field. */
+  readonly forgotten?: readonly string[];
+  readonly ended: readonly (PackedEntry | PackedRemoval)[];
   readonly open: readonly (readonly [PackedEntry, PackedAttempt])[];
 }
 
@@ -62,15 +72,16 @@ interface OtherShard {
 
 interface Log extends OtherShard {
   readonly target: string;
-  readonly ended: readonly PackedEntry[];
+  readonly ended: readonly (PackedEntry | PackedRemoval)[];
 }
 
 interface MembersShard extends OtherShard {
   readonly members: readonly string[];
 }
 
-export interface DecodedHead extends ShardNumbers, Pick<Head, 'header' | 'forgotten'> {
-  readonly entries: readonly Entry[];
+export interface DecodedHead extends ShardNumbers, Pick<Head, 'header'> {
+  /** Entries in `head`, and removals of entries that are in a `log-N` object. */
+  readonly changes: readonly EntryChange[];
 }
 
 /** Encodes one ledger entry as text. The caller keeps the text until the entry changes. */
@@ -79,48 +90,57 @@ export function encodeEntry(entry: Entry, target: string): string {
   return JSON.stringify(entry.open ? [packed, packAttempt(entry.open)] : packed);
 }
 
-/** Encodes the ledger object `head`. `open` and `ended` contain ledger entries that were encoded by `encodeEntry`. */
+/** Encodes the removal of a ledger entry that is in a `log-N` object. */
+export function encodeRemoval(collectorId: string): string {
+  return JSON.stringify(collectorId satisfies PackedRemoval);
+}
+
+/**
+ * Encodes the ledger object `head`. `open` and `ended` contain texts from `encodeEntry`, and `ended` also contains texts
+ * from `encodeRemoval`.
+ */
 export function encodeHead(
   header: LedgerHeader,
   numbers: ShardNumbers,
   open: Iterable<string>,
   ended: Iterable<string>,
-  forgotten: Iterable<string>,
 ): string {
-  const start = { format: ledgerFormat, header, ...numbers, forgotten: [...forgotten] };
+  const start = { format: ledgerFormat, header, ...numbers };
   return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}],"open":[${[...open].join()}]}`;
 }
 
 /**
- * Encodes a ledger object `log-N`, which contains attempts that ended earlier. `ended` contains ledger entries that
- * were encoded by `encodeEntry`.
+ * Encodes a ledger object `log-N`, which contains attempts that ended earlier. `ended` contains texts from `encodeEntry`
+ * and `encodeRemoval`.
  */
-export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: number, ended: Iterable<string>): string {
+export function encodeLog({ rolloutId, target }: LedgerHeader, shardWrites: number, ended: readonly string[]): string {
   const start = { format: ledgerFormat, rolloutId, shardWrites, target };
-  return `${JSON.stringify(start).slice(0, -1)},"ended":[${[...ended].join()}]}`;
+  return `${JSON.stringify(start).slice(0, -1)},"ended":[${ended.join()}]}`;
 }
 
-/** Number of bytes that are reserved in each ledger object for fields other than collector ids. */
+/** Number of bytes that are reserved in each ledger object for fields other than the items of its list. */
 const spareBytes = 1024;
 
-/** Splits the collectors of a stage into groups. Each group fits into one ledger object. */
-export function splitMembers(ids: readonly string[]): readonly (readonly string[])[] {
-  const parts: string[][] = [];
+/** Splits the encoded items of a list into groups. Each group fits into one ledger object. */
+export function splitItems(items: Iterable<string>): readonly (readonly string[])[] {
+  const groups: string[][] = [];
   let bytes = Infinity;
-  for (const id of ids) {
-    const idBytes = Buffer.byteLength(JSON.stringify(id)) + 1;
-    if (bytes + idBytes > maxShardBytes - spareBytes) {
-      parts.push([]);
+  for (const item of items) {
+    const itemBytes = Buffer.byteLength(item) + 1;
+    if (bytes + itemBytes > maxShardBytes - spareBytes) {
+      groups.push([]);
       bytes = 0;
     }
-    parts.at(-1)?.push(id);
-    bytes += idBytes;
+    groups.at(-1)?.push(item);
+    bytes += itemBytes;
   }
-  return parts;
+  return groups;
 }
 
+/** Encodes a ledger object with collectors of a stage. `members` contains collector ids as JSON strings. */
 export function encodeMembers({ rolloutId }: LedgerHeader, shardWrites: number, members: readonly string[]): string {
-  return JSON.stringify({ format: ledgerFormat, rolloutId, shardWrites, members } satisfies MembersShard);
+  const start = { format: ledgerFormat, rolloutId, shardWrites };
+  return `${JSON.stringify(start).slice(0, -1)},"members":[${members.join()}]}`;
 }
 
 /** Decodes a ledger object that contains collectors of a stage. Throws if the object is missing. */
@@ -134,14 +154,15 @@ export function decodeMembers(name: string, text: string | undefined, rolloutId:
  * @param takeoverMs monotonic time in ms from which the age of each attempt counts
  */
 export function decodeHead(text: string, takeoverMs: number): DecodedHead {
-  const { format: _, ended, open, ...head } = parse<Head>(text);
+  const { format: _, forgotten = [], ended, open, ...head } = parse<Head>(text);
   return unpacked(() => {
-    const unpack = (packed: PackedEntry) => unpackEntry(packed, head.header.target, takeoverMs);
-    const opened = open.map(([packed, attempt]) => ({
-      ...unpack(packed),
-      open: unpackAttempt(attempt, takeoverMs),
-    }));
-    return { ...head, entries: [...ended.map(unpack), ...opened] };
+    const { target } = head.header;
+    const opened = open.map(([packed, attempt]) => {
+      const entry = { ...unpackEntry(packed, target, takeoverMs), open: unpackAttempt(attempt, takeoverMs) };
+      return { collectorId: entry.collectorId, entry };
+    });
+    const removed = forgotten.map((collectorId) => ({ collectorId, entry: undefined }));
+    return { ...head, changes: [...removed, ...unpackEnded(ended, target, takeoverMs), ...opened] };
   });
 }
 
@@ -151,9 +172,9 @@ export function decodeLog(
   text: string | undefined,
   rolloutId: string,
   takeoverMs: number,
-): readonly Entry[] {
-  const log = counted<Log>(name, text, rolloutId);
-  return unpacked(() => log.ended.map((packed) => unpackEntry(packed, log.target, takeoverMs)));
+): readonly EntryChange[] {
+  const { ended, target } = counted<Log>(name, text, rolloutId);
+  return unpacked(() => unpackEnded(ended, target, takeoverMs));
 }
 
 /** Parses a ledger object. Throws if the object is missing or belongs to another rollout. */
@@ -235,6 +256,17 @@ function packEnding(ending: Ending, target: string): PackedEnding {
 /** Removes absent values from the end of an array. */
 function trimmed<T extends unknown[]>(packed: T): T {
   return packed.slice(0, packed.findLastIndex((value) => value !== null) + 1) as T;
+}
+
+function unpackEnded(
+  ended: readonly (PackedEntry | PackedRemoval)[],
+  target: string,
+  takeoverMs: number,
+): readonly EntryChange[] {
+  return ended.map((packed) => {
+    if (typeof packed === 'string') return { collectorId: packed, entry: undefined };
+    return { collectorId: packed[0], entry: unpackEntry(packed, target, takeoverMs) };
+  });
 }
 
 function unpackEntry(packed: PackedEntry, target: string, takeoverMs: number): Entry {

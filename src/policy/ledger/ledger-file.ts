@@ -8,14 +8,16 @@
  * Invariants:
  * - `head` shows which other objects are in use. If one of these objects is missing, the ledger is unreadable.
  * - `head` is written before and after each write of other objects. If another process has changed the ledger, the
- *   first of these writes fails, so the other objects are not overwritten.
+ *   first of these writes fails, so the other objects are not overwritten. The first write changes nothing else.
+ * - A collector's entry in `head` takes precedence over its entries in `log-N`, and a later `log-N` over an earlier one.
  */
 
+import { assert } from '../../base/assert.ts';
 import { failure, type LogfleetError } from '../../base/errors.ts';
 import { keyText } from '../../base/key-text.ts';
 import { SparseMap, SparseSet } from '../../base/sparse.ts';
 import { type LedgerShard, type LedgerStore, maxShardBytes, type OwnerRef } from '../../host/host.ts';
-import { type Entry, type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
+import { type EntryChange, Ledger, type LedgerHeader } from './ledger.ts';
 import {
   decodeHead,
   decodeLog,
@@ -24,14 +26,26 @@ import {
   encodeHead,
   encodeLog,
   encodeMembers,
-  splitMembers,
+  encodeRemoval,
+  splitItems,
 } from './ledger-codec.ts';
 
-/** Size of `head`, in bytes, above which ended attempts are moved to a `log-N` object. */
+/** Size of the ended attempts in `head`, in bytes, above which they are moved to `log-N` objects. */
 const flushBytes = maxShardBytes / 4;
 const maxLogs = 128;
 /** Size of `head`, in bytes, above which the ledger is full and no more upgrades start. */
 const fullBytes = 0.75 * maxShardBytes;
+/** Number of bytes of `head` that are reserved for the header. */
+const headerBytes = maxShardBytes / 16;
+
+/** Encoded change of a ledger entry. */
+interface Line {
+  readonly collectorId: string;
+  /** True if the entry has an open attempt. */
+  readonly isOpen: boolean;
+  /** Undefined if the entry is removed and is not in a `log-N` object. */
+  readonly text: string | undefined;
+}
 
 /** Ledger object to write. It contains ended attempts, or the collectors of a stage. */
 interface NewShard {
@@ -44,11 +58,14 @@ export class LedgerFile {
   readonly #store: LedgerStore;
   readonly #owner: OwnerRef;
   readonly #versions = new SparseMap<string, string>();
+  /** Header that is stored, or the header of a new rollout. Undefined until a ledger has been read or begun. */
+  #header: LedgerHeader | undefined;
   /** Encoded text of each entry in `head` that has an open attempt, by collector id. */
   readonly #open = new SparseMap<string, string>();
+  /** Encoded text of each other entry in `head`, and of each removal of an entry in `log-N`, by collector id. */
   readonly #ended = new SparseMap<string, string>();
+  /** Collectors with an entry in `log-N`, unless a later `log-N` removes the entry. */
   readonly #logged = new SparseSet<string>();
-  readonly #forgotten = new SparseSet<string>();
   #logs = 0;
   /** Number of `members-STAGE-N` objects for each started stage. These objects contain the collectors of the stage. */
   #memberShards: number[] = [];
@@ -78,7 +95,8 @@ export class LedgerFile {
     const head = await this.#read('head');
     if (!head) return undefined;
     this.#full = Buffer.byteLength(head.content) > fullBytes;
-    const { header, entries, forgotten, ...numbers } = decodeHead(head.content, takeoverMs);
+    const { header, changes, ...numbers } = decodeHead(head.content, takeoverMs);
+    this.#header = header;
     this.#logs = numbers.logs;
     this.#memberShards = [...numbers.memberShards];
     this.#shardWrites = numbers.shardWrites;
@@ -86,11 +104,11 @@ export class LedgerFile {
       logged: await this.#readLogs(header.rolloutId, takeoverMs),
       members: await this.#readMembers(header.rolloutId),
     }));
-    for (const { collectorId } of logged) this.#logged.add(collectorId);
-    for (const id of forgotten) this.#forgotten.add(id);
-    for (const entry of entries) this.#line(entry, header.target);
-    const stillLogged = logged.filter(({ collectorId }) => !this.#forgotten.has(collectorId));
-    return new Ledger(header, [...stillLogged, ...entries], members);
+    for (const { collectorId, entry } of logged) this.#noteLogged(collectorId, entry !== undefined);
+    for (const change of changes) this.#note(this.#lineOf(change, header.target));
+    const ledger = new Ledger(header, [], members);
+    ledger.apply([...logged, ...changes]);
+    return ledger;
   }
 
   /**
@@ -101,51 +119,85 @@ export class LedgerFile {
    */
   async save(ledger: Ledger, changes: readonly EntryChange[], started: readonly string[] = []): Promise<void> {
     const { header } = ledger;
-    for (const change of changes) this.#note(change, header.target);
-    const members = splitMembers(started);
-    const head = this.#encode(header);
-    const isFlushed = Buffer.byteLength(head) > flushBytes && this.#ended.size > 0 && this.#logs < maxLogs;
-    if (members.length > 0 || isFlushed) {
-      this.#shardWrites++;
-      const stage = (header.stages ?? []).length - 1;
-      const shards = [...this.#memberShardsOf(header, members), ...(isFlushed ? [this.#logShard(header)] : [])];
-      const before = members.length > 0 ? { ...header, stages: header.stages?.slice(0, stage) ?? [] } : header;
-      await this.#writeShards(before, shards);
-      if (members.length > 0) this.#memberShards[stage] = members.length;
-      if (isFlushed) this.#moveToLog();
-    }
+    const members = splitItems(started.map((id) => JSON.stringify(id)));
+    const lines = changes.map((change) => this.#lineOf(change, header.target));
+    const isFlushed = this.#logs < maxLogs && this.#isLarge(lines);
+    if (members.length === 0 && !isFlushed) for (const line of lines) this.#note(line);
+    else await this.#saveShards(header, lines, members, isFlushed);
     await this.#writeHead(header);
+    this.#header = header;
+  }
+
+  /**
+   * Writes the collectors of a stage that starts now. If `isFlushed` is true, also moves ended attempts to `log-N`
+   * objects.
+   */
+  async #saveShards(
+    header: LedgerHeader,
+    lines: readonly Line[],
+    members: readonly (readonly string[])[],
+    isFlushed: boolean,
+  ): Promise<void> {
+    const stored = this.#header;
+    assert(stored !== undefined, 'a ledger is read or begun before it is saved');
+    this.#shardWrites++;
+    const stage = (header.stages ?? []).length - 1;
+    // The new `members-STAGE-N` objects may replace those of an earlier start of the stage.
+    const { stages = [] } = stored;
+    const before = this.#encode(members.length > 0 ? { ...stored, stages: stages.slice(0, stage) } : stored);
+    for (const line of lines) this.#note(line);
+    const logs = isFlushed ? this.#logShards(header) : [];
+    await this.#writeShards(before, [...this.#memberShardsOf(header, members), ...logs]);
+    if (members.length > 0) this.#memberShards[stage] = members.length;
+    this.#moveToLogs(logs.length);
   }
 
   /** Replaces the ledger entries of the previous rollout with the entries of the new rollout. */
   restart(ledger: Ledger): void {
+    const { header } = ledger;
+    this.#header = header;
     this.#open.clear();
     this.#ended.clear();
     this.#logged.clear();
-    this.#forgotten.clear();
     this.#logs = 0;
     this.#memberShards = [];
-    for (const entry of ledger.entries()) this.#line(entry, ledger.header.target);
+    for (const entry of ledger.entries())
+      this.#note(this.#lineOf({ collectorId: entry.collectorId, entry }, header.target));
   }
 
-  #note({ collectorId, entry }: EntryChange, target: string): void {
+  /** Replaces the header of a ledger that is not stored yet. */
+  note(header: LedgerHeader): void {
+    if (!this.isWritten) this.#header = header;
+  }
+
+  #lineOf({ collectorId, entry }: EntryChange, target: string): Line {
+    if (entry) return { collectorId, isOpen: entry.open !== undefined, text: encodeEntry(entry, target) };
+    return { collectorId, isOpen: false, text: this.#logged.has(collectorId) ? encodeRemoval(collectorId) : undefined };
+  }
+
+  #note({ collectorId, isOpen, text }: Line): void {
     this.#open.delete(collectorId);
     this.#ended.delete(collectorId);
-    this.#forgotten.delete(collectorId);
-    if (entry) this.#line(entry, target);
-    else if (this.#logged.has(collectorId)) this.#forgotten.add(collectorId);
+    if (text !== undefined) (isOpen ? this.#open : this.#ended).set(collectorId, text);
   }
 
-  #line(entry: Entry, target: string): void {
-    (entry.open ? this.#open : this.#ended).set(entry.collectorId, encodeEntry(entry, target));
+  /** Reports whether the ended attempts must move to `log-N` objects before `lines` are added to `head`. */
+  #isLarge(lines: readonly Line[]): boolean {
+    let ended = bytesOf(this.#ended.values());
+    let open = bytesOf(this.#open.values());
+    for (const { isOpen, text = '' } of lines) {
+      if (isOpen) open += Buffer.byteLength(text);
+      else ended += Buffer.byteLength(text);
+    }
+    return ended > flushBytes || (ended > 0 && ended + open + headerBytes > fullBytes);
   }
 
   #encode(header: LedgerHeader): string {
     const memberShards = (header.stages ?? []).map(({ members }, stage) =>
-      members === undefined ? 0 : (this.#memberShards[stage] ?? 0),
+      members ? (this.#memberShards[stage] ?? 0) : 0,
     );
     const numbers = { logs: this.#logs, memberShards, shardWrites: this.#shardWrites };
-    return encodeHead(header, numbers, this.#open.values(), this.#ended.values(), this.#forgotten);
+    return encodeHead(header, numbers, this.#open.values(), this.#ended.values());
   }
 
   async #read(shard: string): Promise<LedgerShard | undefined> {
@@ -154,7 +206,7 @@ export class LedgerFile {
     return stored;
   }
 
-  async #readLogs(rolloutId: string, takeoverMs: number): Promise<readonly Entry[]> {
+  async #readLogs(rolloutId: string, takeoverMs: number): Promise<readonly EntryChange[]> {
     const names = Array.from({ length: this.#logs }, (_, log) => logName(log));
     const shards = await Promise.all(names.map((name) => this.#read(name)));
     return names.flatMap((name, log) => decodeLog(name, shards[log]?.content, rolloutId, takeoverMs));
@@ -194,28 +246,36 @@ export class LedgerFile {
     }));
   }
 
-  #logShard(header: LedgerHeader): NewShard {
-    return {
-      name: logName(this.#logs),
-      summary: summaryOf(header, 0, this.#ended.size),
-      content: encodeLog(header, this.#shardWrites, this.#ended.values()),
-    };
+  /** Returns the new `log-N` objects, which contain the ended attempts from `head`. */
+  #logShards(header: LedgerHeader): readonly NewShard[] {
+    return splitItems(this.#ended.values()).map((ended, part) => ({
+      name: logName(this.#logs + part),
+      summary: summaryOf(header, 0, ended.length),
+      content: encodeLog(header, this.#shardWrites, ended),
+    }));
   }
 
-  #moveToLog(): void {
-    for (const id of this.#ended.keys()) this.#logged.add(id);
+  /** Notes that the ended attempts from `head` are in `count` new `log-N` objects. */
+  #moveToLogs(count: number): void {
+    if (count === 0) return;
+    for (const [id, text] of this.#ended) this.#noteLogged(id, text !== encodeRemoval(id));
     this.#ended.clear();
-    this.#logs++;
+    this.#logs += count;
+  }
+
+  #noteLogged(collectorId: string, exists: boolean): void {
+    if (exists) this.#logged.add(collectorId);
+    else this.#logged.delete(collectorId);
   }
 
   /**
    * Writes ledger objects other than `head`. An existing object with the same name is overwritten, because `head` does
    * not use it.
-   * @param before header that does not use the new objects yet; this header is stored first
+   * @param before content of `head` that does not use the new objects yet; this content is stored first
    */
-  async #writeShards(before: LedgerHeader, shards: readonly NewShard[]): Promise<void> {
+  async #writeShards(before: string, shards: readonly NewShard[]): Promise<void> {
     for (const { name } of shards) if (!this.#versions.has(name)) await this.#read(name);
-    await this.#writeHead(before);
+    await this.#write('head', before, 'more objects of this ledger are being written');
     for (const { name, content, summary } of shards) await this.#write(name, content, summary);
   }
 
@@ -229,6 +289,12 @@ export class LedgerFile {
     const expected = this.#versions.get(shard);
     this.#versions.set(shard, await this.#store.write(this.#owner, shard, content, expected, summary));
   }
+}
+
+function bytesOf(texts: Iterable<string>): number {
+  let bytes = 0;
+  for (const text of texts) bytes += Buffer.byteLength(text);
+  return bytes;
 }
 
 function summaryOf({ rolloutId }: LedgerHeader, open: number, ended: number): string {

@@ -150,6 +150,7 @@ export class PolicyLedger {
    */
   note(header: LedgerHeader): void {
     this.#ledger?.setHeader(header);
+    this.#file.note(header);
   }
 
   /** Stores the ledger changes of a decision. */

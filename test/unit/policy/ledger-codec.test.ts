@@ -2,18 +2,25 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogfleetError } from '../../../src/base/errors.ts';
-import type { Attempt, Ending, Entry, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
-import { decodeHead, decodeLog, encodeEntry, encodeHead, encodeLog } from '../../../src/policy/ledger/ledger-codec.ts';
+import type { Attempt, Ending, Entry, EntryChange, LedgerHeader } from '../../../src/policy/ledger/ledger.ts';
+import {
+  decodeHead,
+  decodeLog,
+  encodeEntry,
+  encodeHead,
+  encodeLog,
+  encodeRemoval,
+} from '../../../src/policy/ledger/ledger-codec.ts';
 import { attempt, endedEntry, ending, entry, epochMs, header, newerVersion, openEntry, target } from './builders.ts';
 
 const takeoverMs = 5_000;
 
 const numbersOf = (logs: number) => ({ logs, memberShards: [1, 2], shardWrites: 3 });
 
-function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, forgotten: readonly string[] = []): string {
+function encode(of: LedgerHeader, entries: readonly Entry[], logs = 0, removed: readonly string[] = []): string {
   const lines = (open: boolean) =>
     entries.filter((one) => (one.open !== undefined) === open).map((one) => encodeEntry(one, of.target));
-  return encodeHead(of, numbersOf(logs), lines(true), lines(false), forgotten);
+  return encodeHead(of, numbersOf(logs), lines(true), [...removed.map(encodeRemoval), ...lines(false)]);
 }
 
 /**
@@ -89,16 +96,23 @@ describe('data that the ledger keeps', () => {
       ...(failureCleared && { failureCleared }),
     }));
   const entries = fc.uniqueArray(anyEntry, { selector: ({ collectorId }) => collectorId, maxLength: 20 });
-  const byId = (list: readonly Entry[]) => new Map(list.map((one) => [one.collectorId, one]));
+  const removals = fc.array(
+    word.map((id) => `removed ${id}`),
+    { maxLength: 5 },
+  );
+  const removal = (collectorId: string): EntryChange => ({ collectorId, entry: undefined });
+  const setting = (one: Entry): EntryChange => ({ collectorId: one.collectorId, entry: one });
+  const byId = (list: readonly EntryChange[]) => new Map(list.map(({ collectorId, entry }) => [collectorId, entry]));
 
   test('U1: a head is read back unchanged, except for ages', () => {
     fc.assert(
-      fc.property(entries, fc.nat(64), fc.array(word), (list, logs, forgotten) => {
+      fc.property(entries, fc.nat(64), removals, (list, logs, removed) => {
         const of = header({ attempts: 7, completedAtMs: epochMs });
-        const decoded = decodeHead(encode(of, list, logs, forgotten), takeoverMs);
+        const decoded = decodeHead(encode(of, list, logs, removed), takeoverMs);
         expect(decoded.header).toEqual(of);
-        expect(decoded).toMatchObject({ ...numbersOf(logs), forgotten });
-        expect(byId(decoded.entries)).toEqual(byId(list.map(taken)));
+        expect(decoded).toMatchObject(numbersOf(logs));
+        const expected = [...removed.map(removal), ...list.map(taken).map(setting)];
+        expect(byId(decoded.changes)).toEqual(byId(expected));
       }),
       { numRuns: 300 },
     );
@@ -106,14 +120,12 @@ describe('data that the ledger keeps', () => {
 
   test('U1: a log is read back unchanged, except for ages', () => {
     fc.assert(
-      fc.property(entries, (list) => {
+      fc.property(entries, removals, (list, removed) => {
         const closed = list.map((one) => ({ ...one, open: undefined }));
-        const text = encodeLog(
-          header(),
-          0,
-          closed.map((one) => encodeEntry(one, target)),
-        );
-        expect(decodeLog('log-0', text, header().rolloutId, takeoverMs)).toEqual(closed.map(taken));
+        const lines = [...closed.map((one) => encodeEntry(one, target)), ...removed.map(encodeRemoval)];
+        const text = encodeLog(header(), 0, lines);
+        const expected = [...closed.map(taken).map(setting), ...removed.map(removal)];
+        expect(decodeLog('log-0', text, header().rolloutId, takeoverMs)).toEqual(expected);
       }),
       { numRuns: 300 },
     );
@@ -140,13 +152,13 @@ describe('data that the ledger keeps', () => {
 describe('data that the ledger does not keep', () => {
   test('U5: all ages count from the takeover, and evidence must be G newer', () => {
     const list = [openEntry({ sinceMs: 99_000, probedAtMs: 99_500, silentSinceMs: 3 })];
-    const [decoded] = decodeHead(encode(header(), list), takeoverMs).entries;
-    expect(decoded?.open).toEqual({ ...attempt(), sinceMs: takeoverMs, needsGrace: true });
+    const [decoded] = decodeHead(encode(header(), list), takeoverMs).changes;
+    expect(decoded?.entry?.open).toEqual({ ...attempt(), sinceMs: takeoverMs, needsGrace: true });
   });
 
   test('of a successful upgrade, only the success and its time are kept', () => {
-    const [decoded] = decodeHead(encode(header(), [endedEntry('updated', { message: 'fine' })]), takeoverMs).entries;
-    expect(decoded?.ending).toEqual(ending('updated', { taskId: undefined, sinceMs: takeoverMs }));
+    const [decoded] = decodeHead(encode(header(), [endedEntry('updated', { message: 'fine' })]), takeoverMs).changes;
+    expect(decoded?.entry?.ending).toEqual(ending('updated', { taskId: undefined, sinceMs: takeoverMs }));
   });
 });
 

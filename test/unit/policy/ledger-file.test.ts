@@ -16,6 +16,7 @@ const failed = (id: number | string, message = 'disk full') => ({
 
 function book(store = new MemoryLedgerStore(), ledger = new Ledger(header())) {
   const file = new LedgerFile(store, owner);
+  file.restart(ledger);
   const save = (...changes: readonly EntryChange[]) => {
     ledger.apply(changes);
     return file.save(ledger, changes);
@@ -38,12 +39,15 @@ async function reread(store: MemoryLedgerStore): Promise<Ledger> {
 
 const ids = (ledger: Ledger) => [...ledger.entries()].map(({ collectorId }) => collectorId).sort();
 
+/** Number of failed attempts that `fill` adds at a time. */
+const batch = 250;
+
 /** Adds failed attempts until the `head` object is full and the ledger needs a second object. */
 async function fill({ save, store }: ReturnType<typeof book>, from: number): Promise<number> {
   const flushes = store.writes.filter((name) => name !== 'head').length;
-  for (let id = from; ; id += 250) {
-    await save(...Array.from({ length: 250 }, (_, index) => change(failed(id + index, 'x'.repeat(200)))));
-    if (store.writes.filter((name) => name !== 'head').length > flushes) return id + 250;
+  for (let id = from; ; id += batch) {
+    await save(...Array.from({ length: batch }, (_, index) => change(failed(id + index, 'x'.repeat(200)))));
+    if (store.writes.filter((name) => name !== 'head').length > flushes) return id + batch;
   }
 }
 
@@ -125,6 +129,80 @@ describe('U1: ended attempts move to logs that are written once', () => {
     await file.save(ledger, [forget('7')]);
     expect((await reread(one.store)).entry('7')).toBeUndefined();
   });
+});
+
+describe('U1: one decision about tens of thousands of collectors', () => {
+  const many = Array.from({ length: 40_000 }, (_, index) => String(100_000_000 + index));
+  const largest = ({ store }: ReturnType<typeof book>) =>
+    Math.max(...[...store.shards.values()].map(({ content }) => Buffer.byteLength(content)));
+
+  test('is stored in several logs', async () => {
+    const one = book();
+    await one.save(...many.map((id) => change(failed(id))));
+    expect(one.store.writes.filter((name) => name !== 'head').length).toBeGreaterThan(1);
+    expect(largest(one)).toBeLessThanOrEqual(maxShardBytes);
+    expect(ids(await reread(one.store))).toEqual(many);
+  });
+
+  test('is stored as a whole or not at all', async () => {
+    const one = book();
+    await one.save(change(openEntry()));
+    one.store.beforeWrite = (name) => {
+      if (name === 'log-1') throw new Error('killed');
+    };
+    await expect(one.save(forget('1'), ...many.map((id) => change(failed(id))))).rejects.toThrow('killed');
+    expect(ids(await reread(one.store))).toEqual(['1']);
+  });
+
+  test('that removes their entries leaves room for many more decisions', async () => {
+    const one = book();
+    await one.save(...many.map((id) => change(failed(id))));
+    await one.save(...many.map(forget));
+    expect((await reread(one.store)).size).toBe(0);
+    const logs = one.store.shards.size;
+    for (let index = 0; index < 2_000; index += 4) {
+      await one.save(...many.slice(index, index + 4).map((id) => change(failed(id))));
+    }
+    expect(one.store.shards.size - logs).toBeLessThan(3);
+    expect(one.file.full).toBe(false);
+    expect(ids(await reread(one.store))).toEqual(many.slice(0, 2_000));
+  });
+});
+
+test('U1: the first write of a ledger keeps the header that was only noted before', async () => {
+  const one = book();
+  const completed = header({ completedAtMs: epochMs });
+  one.ledger.setHeader(completed);
+  one.file.note(completed);
+  one.store.beforeWrite = (name) => {
+    if (name === 'members-0-0') throw new Error('killed');
+  };
+  await expect(start(one, ['1'])).rejects.toThrow('killed');
+  expect((await reread(one.store)).header).toEqual({ ...completed, stages: [] });
+});
+
+test('U1: tens of thousands of removals in the head of an earlier version of logfleet fit into a write', async () => {
+  const one = book();
+  await one.save();
+  const head = one.store.shards.get('head');
+  const forgotten = Array.from({ length: 40_000 }, (_, index) => String(100_000_000 + index));
+  const content = head?.content.replace('{', `{"forgotten":${JSON.stringify(forgotten)},`) ?? '';
+  one.store.shards.set('head', { version: '', ...head, content });
+  const file = new LedgerFile(one.store, owner);
+  const ledger = (await file.load(0)) as Ledger;
+  ledger.apply([change(failed(1))]);
+  await file.save(ledger, [change(failed(1))]);
+  expect(ids(await reread(one.store))).toEqual(['1']);
+});
+
+test('U1: removals in the head of an earlier version of logfleet still count', async () => {
+  const one = book();
+  await fill(one, 1);
+  const head = one.store.shards.get('head');
+  const content = head?.content.replace('{', '{"forgotten":["7"],') ?? '';
+  one.store.shards.set('head', { version: '', ...head, content });
+  const read = await reread(one.store);
+  expect(['7', '8'].map((id) => read.entry(id)?.ending?.kind)).toEqual([undefined, 'failed']);
 });
 
 describe('U1: another rollout', () => {
@@ -251,6 +329,15 @@ describe('U1: the collectors of a stage', () => {
     expect([read.listedIn('1'), read.listedIn('2')]).toEqual([undefined, 0]);
   });
 
+  test('are not read any more after the stage has started again without any collector', async () => {
+    const one = book();
+    await start(one, ['1', '2']);
+    one.ledger.setHeader({ ...one.ledger.header, stages: [] });
+    await one.save();
+    await start(one, []);
+    expect((await reread(one.store)).listedIn('1')).toBeUndefined();
+  });
+
   test('of a stage that starts again after a retry replace those of its first start', async () => {
     const one = book();
     await start(one, ['1', '2']);
@@ -304,7 +391,7 @@ describe('U1: a process that ends between two writes', () => {
     async (shard) => {
       const one = await cut(shard);
       const read = await reread(one.store);
-      expect(read.size).toBe(one.ledger.size);
+      expect(read.size).toBe(one.ledger.size - batch);
       expect(read.open().size).toBe(1);
     },
   );
@@ -400,6 +487,20 @@ describe('U1: a full ledger', () => {
     expect([...one.store.shards.keys()]).toEqual(['head']);
     expect(bytes).toBeGreaterThan(maxShardBytes / 2);
     expect(bytes).toBeLessThan(maxShardBytes * 0.8);
+  });
+
+  test('is not reported while ended attempts can move to a log', async () => {
+    const one = book();
+    const open = (id: number): Entry => ({ ...openEntry({ taskId: 't'.repeat(270) }), collectorId: String(id) });
+    await one.save(...Array.from({ length: 1_000 }, (_, id) => change(open(id))));
+    const openBytes = Buffer.byteLength(one.store.shards.get('head')?.content ?? '');
+    expect(openBytes).toBeGreaterThan(0.6 * maxShardBytes);
+    for (let id = 0; id < 2_000; id += 20) {
+      const next = Array.from({ length: 20 }, (_, index) => id + index);
+      await one.save(...next.flatMap((each) => [change(failed(each, 'x'.repeat(200))), change(open(each + 1_000))]));
+      expect(one.file.full).toBe(false);
+    }
+    expect((await reread(one.store)).size).toBe(3_000);
   });
 
   test('is recognized by a process that has only read it', async () => {
