@@ -129,7 +129,7 @@ export class RunningSearches {
       case 'again':
         if (result.isFailure) delays.provedNothing(order);
         delays.again(order, `${rangeText(order)} ${result.message}`);
-        if (result.isFailure) this.#addMessage(order, result.message);
+        this.#addMessage(order, result.message);
         break;
       case 'incomplete': {
         const { reason, message, figures } = result;

@@ -558,14 +558,13 @@ describe('a search', () => {
   test('that proved nothing counts as a failed search of its interval, until the interval is committed', async () => {
     const world = new WorkWorld();
     await world.advance({ parallelism: 1 });
-    world.search(0).end({ kind: 'again', isFailure: false, message: 'a status was lost' });
-    await world.advance();
+    const causes = ['a status was lost', 'the service counts 3 rows, but the search found 2'] as const;
+    const messages = causes.map((cause) => `${rangeText(order(0))} ${cause}`);
+    world.search(0).end({ kind: 'again', isFailure: false, message: causes[0] });
+    expect(await world.advance()).toMatchObject({ messages: messages.slice(0, 1) });
     expect(world.search(0).failedBefore).toBe(0);
-    world
-      .search(0)
-      .end({ kind: 'again', isFailure: true, message: 'the service counts 3 rows, but the search found 2' });
-    const message = `${rangeText(order(0))} the service counts 3 rows, but the search found 2`;
-    expect(await world.advance()).toMatchObject({ messages: [message] });
+    world.search(0).end({ kind: 'again', isFailure: true, message: causes[1] });
+    expect(await world.advance()).toMatchObject({ messages: messages.toReversed() });
     expect(world.search(0).failedBefore).toBe(1);
     expect(await world.commit(0)).toMatchObject({ messages: [] });
   });
