@@ -489,6 +489,17 @@ describe('get --watch', () => {
     },
   );
 
+  it('reports that changes of the last of several kinds cannot be followed', async () => {
+    const reader = new MemoryReader([production]);
+    const { context, done } = start(reader, { options: watch });
+    await settle();
+    // The last follower of the reader is the one for the last kind.
+    reader.trouble('the API server does not answer');
+    expect(context.stderr.text).toContain('the API server does not answer');
+    context.stop('SIGINT');
+    await done;
+  });
+
   it.each([undefined, { columns: 100, rows: 60 }])(
     'reports when no process is running on the shown resources any more',
     async (terminal) => {
