@@ -1,7 +1,7 @@
 /** Sends notifications to the webhook whose address is in a Secret. */
 import { Agent, ProxyAgent, request } from 'undici';
-import { unlessAborted } from '../base/aborted.ts';
 import type { Clock } from '../base/clock.ts';
+import { withDeadline } from '../base/deadline.ts';
 import { failure, type LogfleetError } from '../base/errors.ts';
 import { type Environment, proxyCredentials, proxyFor } from '../base/proxy-environment.ts';
 import type { SecretText } from '../base/secret-text.ts';
@@ -57,27 +57,23 @@ export async function sendNotification(
 ): Promise<void> {
   const address = new URL(url.reveal());
   const dispatcher = dispatcherFor(address, environment, caCertificates);
-  const silence = new AbortController();
-  const timer = clock.after(timeoutMs, () => silence.abort(new DOMException('', 'TimeoutError')));
-  const limited = AbortSignal.any([signal, silence.signal]);
   let status: number;
   try {
-    const sent = request(address, {
-      ...{ dispatcher, method: 'POST', body: renderBody(notification, format), signal: limited },
-      headers: {
-        'content-type': 'application/json',
-        ...(token && { authorization: `Bearer ${token.reveal().trim()}` }),
-      },
-    });
-    // undici notices an aborted signal only after the connection is open or has failed.
-    const { statusCode, body } = await unlessAborted(limited, sent);
+    const { statusCode, body } = await withDeadline(clock, timeoutMs, signal, (limited) =>
+      request(address, {
+        ...{ dispatcher, method: 'POST', body: renderBody(notification, format), signal: limited },
+        headers: {
+          'content-type': 'application/json',
+          ...(token && { authorization: `Bearer ${token.reveal().trim()}` }),
+        },
+      }),
+    );
     // The response body is not read, because an endless response would block the queue of notifications.
     body.on('error', () => {}).destroy();
     status = statusCode;
   } catch (error) {
     throw failed('backoff', `the notification webhook cannot be reached: ${codeOf(error)}`);
   } finally {
-    timer.cancel();
     // Does not wait, because a proxy that never responds can delay the end of the connection.
     void dispatcher.destroy();
   }
@@ -105,6 +101,6 @@ function dispatcherFor(address: URL, environment: Environment, ca: string | unde
  */
 function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
-  // The code of a DOMException, such as TimeoutError, is a number without meaning for users.
+  // The code of a DOMException, such as AbortError, is a number without meaning for users.
   return String((typeof code === 'string' ? code : name) ?? 'unknown error');
 }

@@ -8,6 +8,7 @@
 import { assert } from '../../base/assert.ts';
 import { crossing } from '../../base/boundary.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
+import { DeadlineError, withDeadline } from '../../base/deadline.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Counter, Histogram, Metrics } from '../../base/metrics.ts';
 import { parseHttpDate, parseRetryAfter } from '../../base/retry-after.ts';
@@ -15,7 +16,6 @@ import type { SecretText } from '../../base/secret-text.ts';
 import { hourMs } from '../../base/time-units.ts';
 import type { KeyBudget, Slot } from '../budget/request-slot.ts';
 import { DecodeError } from '../json/json-members.ts';
-import { DeadlineError, withDeadline } from '../transport/deadline.ts';
 import {
   connectDeadlineMs,
   type ResponseHead,

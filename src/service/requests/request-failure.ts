@@ -3,11 +3,12 @@
  * caller handles the error, and how often the client retries the request. A request that may have had an effect is
  * never retried, unless it is a deletion.
  */
+
+import { DeadlineError } from '../../base/deadline.ts';
 import type { Handling } from '../../base/errors.ts';
 import { BudgetFullError } from '../budget/request-budget.ts';
 import { NotLeadingError } from '../budget/send-right.ts';
 import { DecodeError } from '../json/json-members.ts';
-import { DeadlineError } from '../transport/deadline.ts';
 import { TransportError, type TransportFailure } from '../transport/transport-failure.ts';
 import { jobOperations, type Operation } from './operation.ts';
 import { HeldUpError } from './response-stream.ts';

@@ -4,7 +4,7 @@
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { DeadlineError } from '../transport/deadline.ts';
+import { DeadlineError } from '../../base/deadline.ts';
 import type { BodyReceiver, ResponseHead } from '../transport/transport.ts';
 
 /** Maximum time in ms between writing the request and receiving the head of the response. */

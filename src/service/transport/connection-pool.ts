@@ -2,8 +2,8 @@
  * Pool of connections to one origin, each for one request at a time. The most recently used connection is used first.
  */
 import type { Clock } from '../../base/clock.ts';
+import { withDeadline } from '../../base/deadline.ts';
 import { Connection } from './connection.ts';
-import { withDeadline } from './deadline.ts';
 import type { Dialer } from './dialer.ts';
 import { connectDeadlineMs } from './transport.ts';
 import { TransportError } from './transport-failure.ts';

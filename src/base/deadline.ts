@@ -1,10 +1,10 @@
 /** Runs an asynchronous operation with a deadline. */
-import { unlessAborted } from '../../base/aborted.ts';
-import type { Clock } from '../../base/clock.ts';
+import { unlessAborted } from './aborted.ts';
+import type { Clock } from './clock.ts';
 
 /** Abort reason for a request whose response took too long. */
 export class DeadlineError extends Error {
-  override readonly name = 'DeadlineError';
+  override readonly name = 'TimeoutError';
 }
 
 /**
