@@ -18,7 +18,7 @@ import {
   renderRetained,
   retainedIn,
 } from '../resources/resource-access.ts';
-import { type ResourceReader, repeatIdleCheck } from '../resources/resource-reader.ts';
+import { combineTroubles, type ResourceReader, repeatIdleCheck } from '../resources/resource-reader.ts';
 import { createPresenter, type GetRequest } from './get-watch.ts';
 
 interface GetDependencies {
@@ -127,7 +127,7 @@ async function follow(request: GetRequest): Promise<void> {
     const resources = request.kinds.flatMap((kind) => byKind.get(kind) ?? []);
     presenter.show(name === undefined ? resources : resources.filter(({ metadata }) => metadata.name === name));
   };
-  const troubles = new Map<KindName, string>();
+  const onTrouble = combineTroubles((message) => presenter.trouble(message));
   const failed = new AbortController();
   const signal = AbortSignal.any([context.signal, failed.signal]);
   try {
@@ -140,15 +140,11 @@ async function follow(request: GetRequest): Promise<void> {
           byKind.set(kind, resources);
           show();
         };
-        const onTrouble = (message: string | undefined) => {
-          if (message === undefined) troubles.delete(kind);
-          else troubles.set(kind, message);
-          const [trouble] = troubles.values();
-          presenter.trouble(trouble);
-        };
         // When the watch for one kind ends, stops the watches for all kinds. Otherwise, the command would continue
         // without showing changes to resources of that kind.
-        return reader.follow(kind, namespace, onResources, signal, onTrouble).finally(() => failed.abort());
+        return reader
+          .follow(kind, namespace, onResources, signal, (message) => onTrouble(kind, message))
+          .finally(() => failed.abort());
       }),
     ]);
   } finally {

@@ -80,6 +80,23 @@ export interface ResourceReader {
   close(): Promise<void>;
 }
 
+/**
+ * Returns a callback for the reports of `ResourceReader.follow` about several kinds. The callback calls `onTrouble` with
+ * the oldest message among the kinds whose changes cannot be read, or with undefined if the changes of all kinds can be
+ * read.
+ */
+export function combineTroubles(
+  onTrouble: (message: string | undefined) => void,
+): (kind: KindName, message: string | undefined) => void {
+  const troubles = new Map<KindName, string>();
+  return (kind, message) => {
+    if (message === undefined) troubles.delete(kind);
+    else troubles.set(kind, message);
+    const [oldest] = troubles.values();
+    onTrouble(oldest);
+  };
+}
+
 const idleCheckMs = 5_000;
 
 /** Checks every five seconds whether an operator process is running, until the signal is aborted. */

@@ -1,13 +1,13 @@
 /**
  * `logfleet ui`: shows resources in a browser on the same machine. It needs only the permissions `list` and `watch`.
  */
-import { type AnyResource, type KindName, kindNames } from '../../api/kinds.ts';
+import { type AnyResource, kindNames } from '../../api/kinds.ts';
 import { aborted } from '../../base/aborted.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type CommandContext, exitStatus } from '../command/context.ts';
 import type { UiOptions } from '../command/options.ts';
 import { type OpenResources, openResources } from '../resources/resource-access.ts';
-import { type ResourceReader, repeatIdleCheck } from '../resources/resource-reader.ts';
+import { combineTroubles, type ResourceReader, repeatIdleCheck } from '../resources/resource-reader.ts';
 import type { PlaceMessage } from './page-data.ts';
 import { pageHtml } from './page-html.ts';
 import { PageServer } from './page-server.ts';
@@ -61,10 +61,9 @@ async function followAll(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  const troubles = new Map<KindName, string>();
+  let trouble: string | undefined;
   let idle: string | undefined;
   const show = () => {
-    const [trouble] = troubles.values();
     const outdated = trouble && `The page may be out of date, because changes cannot be read: ${trouble}`;
     server.showPlace({ ...place, warnings: [outdated, idle].filter((warning) => warning !== undefined) });
   };
@@ -74,12 +73,11 @@ async function followAll(
     idle = note;
     show();
   };
-  const onTrouble = (kind: KindName, message: string | undefined) => {
-    if (message === troubles.get(kind)) return;
-    if (message === undefined) troubles.delete(kind);
-    else troubles.set(kind, message);
+  const onTrouble = combineTroubles((message) => {
+    if (message === trouble) return;
+    trouble = message;
     show();
-  };
+  });
   if (reader.isDirectory) await checkIdle();
   await Promise.all([
     ...(reader.isDirectory ? [repeatIdleCheck(checkIdle, clock, signal)] : []),
