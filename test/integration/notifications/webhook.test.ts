@@ -1,11 +1,11 @@
 /** Tests the delivery of notifications to a real HTTPS server. */
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { SecretText } from '../../../src/base/secret-text.ts';
 import { notificationOf } from '../../../src/notifications/notification.ts';
-import { type DeliveryOptions, sendNotification, type Webhook } from '../../../src/notifications/webhook.ts';
+import { sendNotification, type Webhook } from '../../../src/notifications/webhook.ts';
 import { httpsServer, selfSigned } from '../../support/loopback.ts';
 import { RefusingProxy } from '../../support/refusing-proxy.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -34,10 +34,6 @@ async function silentProxy(): Promise<RefusingProxy> {
   await proxy.start();
   onTestFinished(() => proxy.stop());
   return proxy;
-}
-
-function throughProxy({ address }: RefusingProxy): DeliveryOptions {
-  return { ...options, environment: { HTTPS_PROXY: `http://${address}` } };
 }
 
 function webhook(url: string, caCertificates: string | undefined): Webhook {
@@ -83,50 +79,39 @@ test('an untrusted or unreachable receiver is tried again, and the error does no
   expect(`${untrusted} ${gone}`).not.toMatch(/secret-path|token-1/);
 });
 
-test('a request to a receiver that never responds ends when its signal is aborted', async () => {
-  const certificate = await selfSigned(['localhost', '127.0.0.1']);
-  const asked = Promise.withResolvers<void>();
-  await using server = await httpsServer(certificate, () => asked.resolve());
-  const abort = new AbortController();
-  if (!notification) throw new Error('the Event has no notification');
-  const target = webhook(`https://127.0.0.1:${server.port}/`, certificate.cert);
-  const sending = sendNotification(target, notification, { ...options, signal: abort.signal });
-  await asked.promise;
-  abort.abort();
-  await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind: 'backoff' } });
-});
+describe.each(['receiver', 'proxy'] as const)('a request to a %s that never responds', (kind) => {
+  /** Starts the server. `asked` resolves when it has received a request. */
+  async function silent() {
+    if (kind === 'proxy') {
+      const proxy = await silentProxy();
+      const environment = { HTTPS_PROXY: `http://${proxy.address}` };
+      return { target: webhook('https://hooks.example.com/', undefined), environment, asked: proxy.requested };
+    }
+    const certificate = await selfSigned(['localhost', '127.0.0.1']);
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const server = await httpsServer(certificate, () => resolve());
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    return { target: webhook(`https://127.0.0.1:${server.port}/`, certificate.cert), environment: {}, asked };
+  }
 
-test('a request through a proxy that never responds ends when its signal is aborted', async () => {
-  const proxy = await silentProxy();
-  const abort = new AbortController();
-  if (!notification) throw new Error('the Event has no notification');
-  const target = webhook('https://hooks.example.com/', undefined);
-  const sending = sendNotification(target, notification, { ...throughProxy(proxy), signal: abort.signal });
-  await proxy.requested;
-  abort.abort();
-  await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind: 'backoff' } });
-});
+  test('ends when its signal is aborted', async () => {
+    const { target, environment, asked } = await silent();
+    const abort = new AbortController();
+    if (!notification) throw new Error('the Event has no notification');
+    const sending = sendNotification(target, notification, { ...options, environment, signal: abort.signal });
+    await asked;
+    abort.abort();
+    await expect(sending).rejects.toMatchObject({ code: 'notification.failed', handling: { kind: 'backoff' } });
+  });
 
-test('a request to a receiver that never responds ends at the time limit', async () => {
-  const certificate = await selfSigned(['localhost', '127.0.0.1']);
-  const asked = Promise.withResolvers<void>();
-  await using server = await httpsServer(certificate, () => asked.resolve());
-  const clock = new VirtualClock();
-  if (!notification) throw new Error('the Event has no notification');
-  const target = webhook(`https://127.0.0.1:${server.port}/`, certificate.cert);
-  const sending = sendNotification(target, notification, { ...options, clock });
-  await asked.promise;
-  await Promise.all([clock.advance(10_000), expect(sending).rejects.toThrow('TimeoutError')]);
-});
-
-test('a request through a proxy that never responds ends at the time limit', async () => {
-  const proxy = await silentProxy();
-  const clock = new VirtualClock();
-  if (!notification) throw new Error('the Event has no notification');
-  const target = webhook('https://hooks.example.com/', undefined);
-  const sending = sendNotification(target, notification, { ...throughProxy(proxy), clock });
-  await proxy.requested;
-  await Promise.all([clock.advance(10_000), expect(sending).rejects.toThrow('TimeoutError')]);
+  test('ends at the time limit', async () => {
+    const { target, environment, asked } = await silent();
+    const clock = new VirtualClock();
+    if (!notification) throw new Error('the Event has no notification');
+    const sending = sendNotification(target, notification, { ...options, environment, clock });
+    await asked;
+    await Promise.all([clock.advance(10_000), expect(sending).rejects.toThrow('TimeoutError')]);
+  });
 });
 
 test('a notification is sent although the response body never ends', async () => {
