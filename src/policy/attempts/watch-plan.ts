@@ -75,7 +75,7 @@ interface DuePage {
    */
   soon: number;
   oldestDueMs: number;
-  /** Of the upgrades that are due to have ended by now, the latest expected end, as monotonic time in ms. */
+  /** Latest expected end among the upgrades that are counted in `due`, as monotonic time in ms. */
   latestDueMs: number;
   readonly ids: string[];
 }
